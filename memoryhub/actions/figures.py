@@ -252,9 +252,9 @@ PAUSE = timedelta(minutes=5)
 def lists_of(store_id: str, at: datetime) -> dict[str, Any]:
     """Return the lists of a store's memories at a moment. Every live memory of the store is read.
 
-    `unread` and `risky` are ids: of memories that no agent ever read, and of those whose newest version was read and
-    awaits review. `growing` has (id, bytes added in GROWING). `largest` and `directories` are the ids for the map. The
-    totals are `unread_count`, `unread_bytes` and `risky_count`.
+    `unread` has the ids of the memories that no agent ever read, and `risky` the ids of those whose newest version was
+    read and awaits review. `growing` has (id, bytes added in the last GROWING). `largest` and `directories` are the ids
+    for the map. The totals are `unread_count`, `unread_bytes` and `risky_count`.
     """
     live = Memory.objects.filter(store_id=store_id).live()
     unread = live.filter(read_count=0)
@@ -278,7 +278,7 @@ def _ids(found: Any, most: int) -> list[str]:
 
 
 def _growing(store_id: str, at: datetime) -> list[tuple[str, int]]:
-    """Return (id, bytes) of the memories that grew most in GROWING before a moment, compared with their size then."""
+    """Return (id, added bytes) of the memories that grew most in the period GROWING before a moment."""
     since = at - GROWING
     earlier = AuditEntry.objects.of_chain(store_id).filter(at__lt=since).order_by("-at", "-seq")
     seq = earlier.values_list("seq", flat=True).first() or 0

@@ -35,8 +35,8 @@ class Door(models.TextChoices):
 
     @property
     def has_tool(self) -> bool:
-        """Return whether agents call the memory tool through this door. Entries of such a door may have any command
-        name."""
+        """Return whether agents call the memory tool through this door. Entries through such a door may have any
+        command name, because agents send it."""
         return self in (Door.TOOL, Door.MCP)
 
 
@@ -110,7 +110,7 @@ know that and would otherwise choose the index by path or by time."""
 def at_or_beneath(column: Expression | F, path: str) -> Q:
     """Return a condition for rows at a path, or under the path if it ends with a slash.
 
-    Rows under a path are found by a range, because LIKE folds case on SQLite.
+    Rows under a path are found by a range, because LIKE ignores case on SQLite.
     """
     if not path.endswith("/"):
         return Q(Exact(column, path))

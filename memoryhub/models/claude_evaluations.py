@@ -25,7 +25,7 @@ class ClaudeEvaluationQuerySet(models.QuerySet["ClaudeEvaluation"]):
         return self.filter(state__in=GOING_ON)
 
     def silent_since(self, at: datetime) -> ClaudeEvaluationQuerySet:
-        """Return the evaluations whose worker has not been seen since a moment."""
+        """Return the evaluations whose worker has written nothing since a moment."""
         return self.filter(state=ClaudeRunState.RUNNING, seen_at__lt=at)
 
 

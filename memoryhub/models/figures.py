@@ -34,7 +34,7 @@ class ActivityQuerySet(models.QuerySet["Activity"]):
         return self.filter(store__in=stores)
 
     def since(self, day: date | None) -> ActivityQuerySet:
-        """Return the rows from a day on. For None, return the rows of every day."""
+        """Return the rows from a day on; if `day` is None, the rows of all days."""
         return self if day is None else self.filter(day__gte=day)
 
     def by_command(self, author: str = ALL) -> ActivityQuerySet:
@@ -107,8 +107,8 @@ class RefusedCallsQuerySet(models.QuerySet["RefusedCalls"]):
         return self.filter(day__gte=day)
 
     def by_key(self, today: date) -> models.QuerySet[Any, Any]:
-        """Return a row {store_id, key, calls, today, last} for each key in each store, the latest refusal first.
-        `today` is the number of calls of that day, or None."""
+        """Return one row for each key and store with `store_id`, `key`, `calls` (in all), `today` (the calls of that
+        day, or None) and `last` (the time of the last refusal). The latest refusal comes first."""
         of_today = Sum("count", filter=Q(day=today))
         found = self.values("store_id", "key").annotate(calls=Sum("count"), today=of_today, last=Max("last_at"))
         return found.order_by("-last", "store_id", "key")

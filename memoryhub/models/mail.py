@@ -36,8 +36,8 @@ class MailQuerySet(models.QuerySet["Mail"]):
     def due(self, at: datetime) -> MailQuerySet:
         """Return the messages to send at a moment, those that have waited longest first.
 
-        No message waits longer than some hours: if its time is later than that, the time was noted while the clock was
-        wrong, and the message is due.
+        A message whose time is more than a day ahead is due too, because that time was computed while the clock was
+        wrong.
         """
         is_time = Q(next_at__lte=at) | Q(next_at__gt=at + timedelta(days=1))
         return self.waiting().filter(is_time).order_by("next_at", "id")

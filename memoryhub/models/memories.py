@@ -43,8 +43,8 @@ class DirectoryQuerySet(models.QuerySet["Directory"]):
 
 
 class Directory(RowOfStore):
-    """A directory. Its row exists while a live memory is in it, at any depth; the row of the root, `""`, exists as long
-    as the store."""
+    """A directory. Its row exists while a live memory is in it, at any depth. The row of the root, `""`, exists as long
+    as the store does."""
 
     id = IdField(primary_key=True)
     store = models.ForeignKey(MemoryStore, models.CASCADE, db_index=False, related_name="directories")
@@ -109,8 +109,8 @@ class MemoryQuerySet(models.QuerySet["Memory"]):
 
 
 class Memory(RowOfStore):
-    """A text at a path. Its id stays the same when it is renamed. With `deleted_at` it is in the trash and has no
-    directory.
+    """A text at a path. The memory keeps its id when it is renamed. If `deleted_at` is set, it is in the trash and has
+    no directory.
 
     `version_count` is the number of the newest version. `removed_versions` counts the versions that retention removed.
     `expired_by` is the retention run that moved the memory to the trash (null: none did). `waiting_notes` counts the

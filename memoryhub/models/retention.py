@@ -1,4 +1,4 @@
-"""Retention: policies, holds and pins, and the runs that remove what is due."""
+"""Retention: policies, holds and pins, and the runs that remove the items that are due."""
 
 from __future__ import annotations
 

@@ -194,7 +194,7 @@ class HubSettings(Governed):
 
     @classmethod
     def current(cls) -> HubSettings:
-        """Return the row. If no setting was ever saved, return an unsaved row with the defaults."""
+        """Return the row of settings. If no setting was ever saved, return an unsaved row with the defaults."""
         return cls.objects.filter(pk=1).first() or cls()
 
     def limit(self, name: str) -> int | None:

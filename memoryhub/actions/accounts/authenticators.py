@@ -101,7 +101,8 @@ def _uses_recovery(user: User, typed: str) -> bool:
 
 
 def use_passkey(passkey: Authenticator, counter: int, *, at: datetime) -> bool:
-    """Write down that a passkey was used; return False if its counter says that it was copied."""
+    """Record that a passkey was used. If its counter shows that the passkey was copied, record nothing and return
+    False."""
     with writing():
         row = Authenticator.objects.select_for_update().get(pk=passkey.pk)
         if (counter or row.counter) and counter <= row.counter:

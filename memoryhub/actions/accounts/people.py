@@ -29,7 +29,7 @@ class InvitationSpent(Exception):
 
 
 class MayNotInvite(Exception):
-    """The person who invites may not, or may no longer, grant what the invitation would grant."""
+    """The person who invites may not make this invitation, or may no longer make it."""
 
 
 class EmailTaken(Exception):
@@ -37,7 +37,7 @@ class EmailTaken(Exception):
 
 
 def digest_of_token(token: str) -> str:
-    """Return the digest of an invitation's token. Invitations are stored and found by it."""
+    """Return the digest of an invitation's token. Invitations are stored with this digest, and found by it."""
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -78,11 +78,11 @@ def invite(
 ) -> tuple[Invitation, str]:  # fmt: skip
     """Create an invitation; return it and its token, which is not stored.
 
-    With `user`, it is a link with which that person sets a new password. With `mails`, the link is also sent to the
-    address, if the hub sends e-mail. Raises MayNotInvite. Raises EmailTaken for an invitation to the hub if a person
-    has its address. An invitation to a memory store is created for any address with the same work, so its maker does
-    not learn whether the account exists. Both chains are locked, so that no one deactivates the maker at the same
-    moment.
+    With `user`, the invitation is a link with which that person sets a new password. With `mails`, the link is also
+    sent to the address, if the hub sends e-mail. Raises MayNotInvite. Raises EmailTaken for an invitation to the hub if
+    a person has its address. An invitation to a memory store is created in the same way for every address, so that its
+    maker does not learn whether the account exists. Both chains are locked, so that no one deactivates the maker at the
+    same moment.
     """
     nonce = outbox.new_nonce()
     token, act = outbox.token_of(nonce), Act(actor, door, at)
@@ -167,7 +167,7 @@ def join(user: User, token: str, *, at: datetime) -> MemoryStore:
 
 
 def beside(invitation: Invitation, at: datetime) -> list[Invitation]:
-    """Return the other usable invitations that were made in the same act: for the same address, each to a store."""
+    """Return the other usable invitations that were made in the same act, each to a store and for the same address."""
     if invitation.store_id is None or invitation.user_id is not None:
         return []
     same = {"email": invitation.email, "made_by": invitation.made_by_id, "created_at": invitation.created_at}
@@ -176,10 +176,9 @@ def beside(invitation: Invitation, at: datetime) -> list[Invitation]:
 
 
 def _spend(invitation: Invitation, at: datetime) -> list[tuple[Invitation, tree.Tree]]:
-    """Use an invitation and those beside it, and return (invitation, locked store) of each to a store.
+    """Use an invitation and those beside it; return (invitation, locked store) for each invitation to a store.
 
-    They are used under the locks of their chains, which are taken in one order, so there is no deadlock. Raises
-    InvitationSpent.
+    The chains of these stores are locked in a fixed order, so that there is no deadlock. Raises InvitationSpent.
     """
     together = sorted([invitation, *beside(invitation, at)], key=lambda one: one.store_id or "")
     stores = {one.pk: tree.lock(one.store_id, Act(_NOBODY, Door.WEB, at)) for one in together if one.store_id}

@@ -15,7 +15,7 @@ from memoryhub.models.access import fold_email
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """What a person typed to sign in, and the client's network address.
+    """The e-mail address and the password that a person typed, and the client's network address.
 
     `device` is the browser's id if the account has signed in with it before, else None.
     """
@@ -71,8 +71,9 @@ def _stored(user: User | None) -> str | None:
 def may_use_password(user: User) -> bool:
     """Return whether a person may have and use a password.
 
-    Where single sign-on is the only way, only administrators may, in case the provider fails. An administrator with an
-    identity at the provider may not, because then the provider could no longer shut that person out.
+    If single sign-on is the only way, only administrators may use a password, in case the provider fails. But an
+    administrator who has an identity at the provider may not use one, because the provider could then no longer shut
+    that person out.
     """
     if not settings.MEMORYHUB_OIDC_ONLY:
         return True

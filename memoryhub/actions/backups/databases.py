@@ -73,7 +73,8 @@ def sound(check: Any) -> Verdict:
 
 
 def verdict(*, is_complete: bool = True) -> Verdict:
-    """Verify every chain of the database. An older schema cannot be verified before it is migrated."""
+    """Verify every chain of the database, and return the result. If the database has an older schema (`is_complete` is
+    False), it cannot be verified before it is migrated; the result says so."""
     if not is_complete:
         return Verdict(0, "the database was left by an older MemoryHub; a restore migrates and verifies it")
     total, problem = 0, ""
@@ -121,7 +122,7 @@ def migrate() -> None:
 
 
 def _dump(path: Path) -> Verdict:
-    """Dump PostgreSQL's database and verify the audit in the same snapshot."""
+    """Dump PostgreSQL's database into a file, verify the audit in the same snapshot, and return the result."""
     is_complete = is_current()
     with snapshot():
         options = ["--format=custom", "--no-owner", "--no-privileges", f"--snapshot={copies.shared_snapshot()}"]
@@ -130,7 +131,7 @@ def _dump(path: Path) -> Verdict:
 
 
 def load(path: Path) -> None:
-    """Put a dump into the empty database, all of it or nothing. Raises Failed."""
+    """Load a dump into the empty database, completely or not at all. Raises Failed."""
     run("pg_restore", "--single-transaction", "--exit-on-error", "--no-owner", "--no-privileges", str(path))
 
 

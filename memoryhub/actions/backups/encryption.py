@@ -27,7 +27,7 @@ class NotOpened(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """What encrypts backups: a passphrase, or an age public key (`recipient`)."""
+    """The key that encrypts backups: a passphrase, or an age public key (`recipient`)."""
 
     passphrase: str = ""
     recipient: str = ""
@@ -100,8 +100,8 @@ def write(path: Path, blocks: Iterable[bytes], keys: Keys) -> Any:
 
 
 def identity(path: Path, passphrase: str, identities: str) -> list[Any]:
-    """Return the age identities that decrypt a backup: from its passphrase, or from `identities`, the text of a file of
-    them. Raises NotOpened."""
+    """Return the age identities that decrypt a backup: from its passphrase, or from `identities`, the text of an
+    identity file. Raises NotOpened."""
     with path.open("rb") as stream:
         block = _head(stream)
     if not block:

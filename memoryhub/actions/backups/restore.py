@@ -46,7 +46,7 @@ class Unpacked:
 def keys_of(file: Path, passphrase: str, identities: str) -> list[Any]:
     """Return the age identities that decrypt a backup.
 
-    Raises Failed if neither the passphrase nor `identities` open it.
+    Raises Failed if neither the passphrase nor `identities` decrypt the backup.
     """
     try:
         return encryption.identity(file, passphrase, identities)

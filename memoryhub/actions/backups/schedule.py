@@ -61,8 +61,8 @@ class Plan:
         return timedelta(hours=self.every)
 
     def after(self, last: datetime) -> datetime:
-        """Return when the backup after the last one is due: an interval later or, with an hour, at the hour nearest
-        to that."""
+        """Return when the next backup after `last` is due: one interval later or, with an hour, at that hour nearest to
+        one interval later."""
         due = last + self.interval
         if self.hour is None or self.every % 24:
             return due
@@ -124,7 +124,7 @@ def state() -> State:
 
 
 def set_plan(plan: Plan, act: Act) -> None:
-    """Set the plan; the entry has the one before and the one after."""
+    """Set the plan. The entry has the plan before and the plan after."""
     with writing():
         head = audit.lock_hub()
         row, _ = HubSettings.objects.get_or_create(pk=1)

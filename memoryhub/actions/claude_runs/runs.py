@@ -189,7 +189,7 @@ _ABOUT = "Claude in the runs that one person starts in this hub."
 
 
 def _agent_for(user: User, act: Act) -> Agent:
-    """Return the agent as which the runs of a person act; create it for the first one."""
+    """Return the agent that the Claude runs of a person act as. It is created before the person's first run."""
     agent = Agent.objects.filter(claude_for=user).first()
     if agent is not None:
         return agent

@@ -24,7 +24,7 @@ SILENT = timedelta(seconds=15)
 
 
 class LostRun(Exception):
-    """The run is no longer this worker's: it was ended, or it was taken for interrupted, or its store was deleted."""
+    """The run is no longer this worker's: it was ended, it was marked as interrupted, or its store was deleted."""
 
 
 class OverBudget(Exception):

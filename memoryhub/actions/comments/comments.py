@@ -1,10 +1,10 @@
-"""People's comments on memories, and conversations about memories and proposals. Each act is one audit entry, which
+"""People's comments on memories, and conversations about memories and proposals. Each act makes one audit entry, which
 does not contain the text.
 
 Agents never see comments, except those that are notes to them: see `core.notes_to_agents`.
 
-A comment is sealed by the audit like other governing rows. Values that the rules of the memory store keep out of it are
-masked in comments as they are in notes.
+A comment is sealed by the audit like other governing rows. Values that the rules for sensitive text keep out of the
+memory store are masked in comments, as in notes.
 """
 
 import unicodedata
@@ -36,7 +36,7 @@ LONGEST_NOTE, MOST_NOTES = 500, 10
 
 
 class NoSuchComment(Exception):
-    """The comment or what it is about has been removed, or the comment is deleted."""
+    """The comment was deleted, or the comment, its memory or its proposal was removed."""
 
 
 class NotTheAuthor(Exception):
@@ -48,7 +48,8 @@ class TooMany(Exception):
 
 
 class NotANote(Exception):
-    """The text is more than one line, or has too many or invisible characters, or there is no such agent to tell."""
+    """The text cannot be a note, because it has several lines, too many characters or invisible ones; or the agent to
+    tell does not exist."""
 
 
 class TooManyNotes(Exception):

@@ -63,7 +63,7 @@ def _columns(place: Place) -> dict[str, Any]:
 
 
 def _require_places(proposal: Proposal, places: Sequence[Place]) -> None:
-    """Raise NoSuchPlace for a place that cannot be one of the proposal."""
+    """Raise NoSuchPlace if the proposal cannot have one of these places."""
     if not places:
         return
     changes = list(ProposedChange.objects.of_proposal(proposal).values_list("pk", "memory", "number"))

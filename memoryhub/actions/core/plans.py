@@ -1,4 +1,5 @@
-"""Plans: what memories would become by a restore or an undo, shown to a person first and applied as shown."""
+"""Plans: the states that memories would have after a restore or an undo. A plan is first shown to a person, and then
+applied exactly as shown."""
 
 import hashlib
 import json
@@ -222,7 +223,8 @@ def in_parts(things: Iterable[T], size: int = 500) -> Iterator[list[T]]:
 
 
 def named_ids(ids: Collection[str]) -> list[str] | dict[str, object]:
-    """Return ids for an entry's input: the sorted list, or the count and the SHA-256 of more than MOST_NAMED ids."""
+    """Return ids in the form for an entry's input: the sorted list or, if there are more than MOST_NAMED, their number
+    and SHA-256."""
     if len(ids) <= MOST_NAMED:
         return sorted(ids)
     return {"count": len(ids), "sha256": hashlib.sha256("\n".join(sorted(ids)).encode()).hexdigest()}

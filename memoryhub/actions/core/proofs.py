@@ -1,4 +1,4 @@
-"""The salts and commitments of audit entries, in the form of today's entries and in that of older ones."""
+"""The salts and commitments of audit entries, in the form of current entries and in that of older ones."""
 
 import json
 from typing import NamedTuple

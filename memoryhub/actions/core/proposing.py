@@ -155,7 +155,7 @@ def last_number(store_id: str) -> int:
 
 
 def require_room(store: Tree, agent: str) -> None:
-    """Raise ToolError if no further proposal of an agent may be open."""
+    """Raise ToolError if the agent or the store already has the highest allowed number of open proposals."""
     waiting = Proposal.objects.of_store(store.store).of_state(ProposalState.OPEN)
     count, of_agent = waiting.count(), waiting.filter(agent=agent).count()
     if of_agent >= MOST_OF_AGENT:

@@ -74,7 +74,7 @@ class Spelling:
 class There:
     """A text that contains a spelling and that a person has to change.
 
-    `kind` and `id` name the row, `what` its column.
+    `kind` and `id` identify the row, and `what` is the column.
     """
 
     kind: str

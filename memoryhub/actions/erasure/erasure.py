@@ -118,7 +118,8 @@ def survey(
     *,
     whole_hub: bool = False,
 ) -> tuple[Found, tuple[Spelling, ...], list[str]]:
-    """Search a store for a subject. Return what is found, the near spellings, and the texts to erase, in one reading.
+    """Search a store for a subject. Return the result, the near spellings, and the texts to erase, after reading the
+    store only once.
 
     The texts to erase are the spellings for which `chosen` returns True. Nothing is written. Raises ToolError for a
     subject that cannot be erased, and `elsewhere.TooLong` when the monotonic clock reaches `until`.

@@ -85,7 +85,7 @@ class Terms:
         return text
 
     def masked_path(self, path: str) -> str:
-        """Return a path or pattern, masked name by name. So it keeps its depth and has no line ends.
+        """Return a path or pattern in which each name is masked separately, so that the depth stays the same.
 
         A part of the path that rules name is kept, unless the result would then still contain one of the texts.
         """

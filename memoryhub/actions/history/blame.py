@@ -157,7 +157,7 @@ class Texts:
         self.loaded: dict[str, str] = {}
 
     def __call__(self, text: str) -> str:
-        """Return the text with this id, or an empty text if it was redacted in the meantime."""
+        """Return the text with this id, or an empty text if it has been redacted since the versions were loaded."""
         if text not in self.loaded:
             place = self.places.get(text, 0)
             wanted = self.order[place : place + CHUNK] if text in self.places else [text]

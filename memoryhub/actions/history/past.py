@@ -1,4 +1,4 @@
-"""Lists the names in a directory after one entry, with index searches that skip from name to name."""
+"""Lists the names that a directory contained after an entry, with index searches that skip from name to name."""
 
 from collections.abc import Iterator
 from itertools import islice

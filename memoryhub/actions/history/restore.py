@@ -60,7 +60,8 @@ def _was_removed(memory: Memory, seq: int) -> bool:
 
 
 def _states(store_id: str, seq: int, ids: list[str]) -> dict[str, tuple[MemoryVersion | None, list[MemoryVersion]]]:
-    """Return {memory: (the version that was current after the entry or None, the newest versions since)}."""
+    """Return {memory: (the version that was current after the entry or None, the newest versions made after the
+    entry)}."""
     found: dict[str, tuple[MemoryVersion | None, list[MemoryVersion]]] = {}
     versions = MemoryVersion.objects.filter(store_id=store_id, memory_id__in=ids)
     newest = versions.filter(seq__gt=seq, number__gt=F("memory__version_count") - MOST_LATER)

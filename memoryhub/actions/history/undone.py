@@ -31,7 +31,8 @@ def taken_out(store_id: str, seqs: Iterable[int], memories: Collection[str] | No
 
 
 def taken_out_of(store_id: str, seqs: Iterable[int], memories: Collection[str]) -> dict[str, dict[int, frozenset[str]]]:
-    """Return {memory: {seq: ids of its versions that this entry undid}} of the entries among these that are undos."""
+    """Return {memory: {seq: ids of the memory's versions that this entry undid}}, for those of these entries that are
+    undos."""
     taken, own = taken_out(store_id, seqs, memories), dict[str, str]()
     for part in in_parts(sorted(set().union(*taken.values()))):
         of_memories = MemoryVersion.objects.among(store_id, part).filter(memory_id__in=memories)

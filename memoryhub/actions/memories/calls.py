@@ -31,7 +31,7 @@ KEY_EXACT_TO = timedelta(minutes=1)
 
 
 class TokenReused(Exception):
-    """The token was used before for a call with another input."""
+    """The token was already used for a call with another input."""
 
 
 class NotRun(Exception):
@@ -382,7 +382,7 @@ def note_use(store: tree.Tree, caller: Caller, session: str | None) -> None:
 
 
 def note_key(caller: Caller, at: datetime) -> None:
-    """Record the last use of a key, about once a minute."""
+    """Record the last use of a key, at most about once a minute."""
     if caller.stale:
         sql.run(sql.KEY_USED, sql.moment(at), caller.key)
         remembered.forget()

@@ -1,6 +1,6 @@
 """The six commands on a locked memory tree.
 
-Each one reads and checks first; if it raises ToolError, it has changed no memory.
+Each command first reads and checks. If it raises ToolError, it has changed no memory.
 """
 
 import sys
@@ -273,8 +273,8 @@ def _changed(
 def _of_many(
     store: Tree, command: str, memories: list[StoredMemory], answer: str, path: str, new_path: str | None = None
 ) -> Record:
-    """Return the record of a command on one or several memories; `memory` and `version` are set only if there is
-    exactly one memory."""
+    """Return the record of a command on one or several memories. `memory` and `version` are set only for exactly one
+    memory."""
     single = len(memories) == 1
     return Record(
         command,

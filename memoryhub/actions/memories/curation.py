@@ -37,7 +37,8 @@ class Conflict(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The result of an act: the entry's seq, and the memory and the version if there is exactly one.
+    """The result of an act: the entry's seq, and the ids of the memory and its version if the act is about exactly one
+    memory.
 
     `masked` has the kinds of the values that were masked in the stored text.
     """

@@ -35,9 +35,9 @@ class History:
 
 
 def memory_at(store_id: str, path: str, asked: Asked) -> Memory | None:
-    """Return the live memory at a path that the caller sees.
+    """Return the live memory at a path, if the caller sees it.
 
-    If there is none, return the last memory that was there, wherever it is now, or None.
+    If there is none, return the last memory that was at the path, wherever it is now, or None.
     """
     sight = sight_in(store_id, asked.caller.actor, asked.at)
     if not sees(sight, path):

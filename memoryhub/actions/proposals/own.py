@@ -40,7 +40,7 @@ class NoSuchProposal(Exception):
 
 
 class NotOpen(Exception):
-    """The proposal has been decided about, so it cannot be withdrawn. `proposal` is its row."""
+    """The proposal cannot be withdrawn, because it is no longer open. `proposal` is its row."""
 
     def __init__(self, proposal: Proposal) -> None:
         super().__init__(f"Proposal #{proposal.number} cannot be withdrawn: it is {proposal.state.replace('_', ' ')}.")

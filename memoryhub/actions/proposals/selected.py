@@ -45,8 +45,8 @@ class Selected:
 def selected(plan: Plan, choices: Mapping[str, Choice], parts: Parts) -> Selected:
     """Return the plan with only the selected parts of its texts.
 
-    A memory gets the choice KEEP if none of its changes are taken. Raises PlanChanged if the plan has no such hunks or
-    texts.
+    A memory gets the choice KEEP if none of its changes is selected. Raises PlanChanged if the plan does not have the
+    hunks or texts that `parts` names.
     """
     texts = _texts(plan, parts.left_out)
     kept, taken = dict(choices), dict[str, Change]()
@@ -94,7 +94,7 @@ def _with_text(change: Change, text: str | None) -> Change:
 
 
 def _without(plan: Plan, old: str, new: str, left_out: Collection[int]) -> str:
-    """Return the new text without some hunks. Raises PlanChanged if there are no such hunks."""
+    """Return the new text without the hunks with these numbers. Raises PlanChanged if it does not have them."""
     count = len(hunks(old, new))
     if not all(0 < number <= count for number in left_out):
         raise PlanChanged(plan)

@@ -58,7 +58,8 @@ def rules_of(policy: RetentionPolicy) -> Policy:
 
 
 def concerning(store_id: str | None) -> list[Policy]:
-    """Return the saved policies that may apply in a store: its own and the hub's. For None, return only the hub's."""
+    """Return the saved policies that may apply in a store: those of the store and of the hub. If `store_id` is None,
+    return only those of the hub."""
     found = RetentionPolicy.objects.concerning(store_id) if store_id else RetentionPolicy.objects.of_hub()
     return [rules_of(policy) for policy in found]
 

@@ -48,7 +48,7 @@ class Item:
 
 
 class Totals(NamedTuple):
-    """How many memories expire and are purged, how many versions and entries are removed, and their bytes."""
+    """The number of memories that expire and that are purged, of removed versions and entries, and their bytes."""
 
     memories: int = 0
     purged: int = 0
@@ -357,7 +357,8 @@ def old_entries(rules: Rules) -> int:
 
 
 def _last_old(chain: AuditChain, days: int, at: datetime) -> int:
-    """Return the seq up to which entries are older than `days`, counted in the figures and no longer repeatable."""
+    """Return the highest seq up to which all entries are older than `days`, counted in the figures, and no longer
+    repeatable."""
     young = Q(at__gt=retention_rules.earlier(at, days))
     young |= Q(at__gte=at - timedelta(days=settings.MEMORYHUB_IDEMPOTENCY_DAYS + 1))
     entries = AuditEntry.objects.of_chain(chain.pk)

@@ -35,7 +35,7 @@ def standing(*store_ids: str) -> QuerySet[Assignment]:
 
 
 def standing_of_proposals(*store_ids: str) -> ProposalQuerySet:
-    """Return the proposals of stores that are assigned to people who still review there."""
+    """Return the proposals of these stores that are assigned to people who still review there."""
     return Proposal.objects.filter(_reviews("assigned_to"), store_id__in=store_ids).select_related("assigned_to")
 
 

@@ -156,8 +156,8 @@ def _earlier_than_each(store_id: str, last: Mapping[str, int]) -> dict[str, str]
 def mark_with_edit(store: Tree, memory_id: str, version_id: str | None) -> dict[str, object]:
     """Mark the memory's unreviewed versions up to `version_id` as reviewed by a person's edit.
 
-    Returns the values to add to the input of the edit's entry (an empty dict if no version is marked). If the edit
-    changed no text, the versions are approved.
+    Return the values to add to the input of the edit's entry; {} if no version is marked. If the edit did not change
+    the text, the versions are marked as approved instead.
     """
     of_memory = MemoryVersion.objects.filter(store_id=store.store, memory_id=memory_id)
     version = of_memory.filter(pk=version_id).first() if version_id else None
@@ -288,7 +288,7 @@ def put_flags(store: Tree, versions: Collection[str]) -> list[str]:
 
 
 def without_flags(store_id: str, versions: Collection[str]) -> dict[str, str]:
-    """Return {memory id: the newest of its given versions} of the memories that have no flag."""
+    """Return {memory id: the newest of its given versions} for those of their memories that have no flag."""
     newest = {version.memory_id: version.pk for version in _newest(store_id, versions)}
     plain: list[str] = []
     for part in in_parts(sorted(newest)):
@@ -352,7 +352,7 @@ def _write_entry(
 def claim(store_id: str, memory_id: str, user: User, at: datetime) -> Claim:
     """Claim a memory for review by a person, for five minutes.
 
-    Return the valid claim, which can be another person's.
+    Return the claim that is valid now, which can be an earlier one by another person.
     """
     standing = Claim.objects.open(at).filter(store_id=store_id, memory_id=memory_id).select_related("by").first()
     if standing and (standing.by_id != user.pk or standing.expires_at - at > CLAIM * 0.8):
@@ -368,7 +368,8 @@ def claim(store_id: str, memory_id: str, user: User, at: datetime) -> Claim:
 
 
 def claim_proposal(proposal: Proposal, user: User, at: datetime) -> User | None:
-    """Claim a proposal for a person, for five minutes. Return the other person who has claimed it, or None."""
+    """Claim a proposal for a person, for five minutes, and return None. If another person has claimed it, return that
+    person."""
     until = proposal.claimed_until if proposal.is_claimed(at) else None
     if until and proposal.claimed_by != user:
         return proposal.claimed_by

@@ -41,8 +41,8 @@ class BadQuery(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line with a match; `number` counts from 1. If the line is long, `text` is only the part that begins at column
-    `start`."""
+    """A line with a match; `number` counts from 1. If the line is long, `text` is only a part of the line, from column
+    `start` on."""
 
     number: int
     text: str

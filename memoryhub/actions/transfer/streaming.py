@@ -49,7 +49,7 @@ def claim(holder: str, now: datetime) -> bool:
 
 
 def behind() -> list[tuple[str, int]]:
-    """Return (chain, last seq that was written or removed) of the chains that have more entries."""
+    """Return (chain, seq of the last entry that was written or removed) for the chains that have more entries."""
     cursor = StreamCursor.objects.filter(chain=OuterRef("pk")).values("seq")
     written = Greatest(Coalesce(Subquery(cursor[:1]), 0), F("start_seq"))
     chains = AuditChain.objects.annotate(written=written)

@@ -15,7 +15,7 @@ from memoryhub.pure import chain
 
 
 def signature(chain_id: str, seq: int, entry_hash: str) -> str:
-    """Return the signature of the current key under the last entry that an older key wrote."""
+    """Return the signature of the current key over the last entry that was written with an older key."""
     return chain.seal_of(keys.current(), ["older", chain_id, seq, entry_hash])
 
 

@@ -111,7 +111,7 @@ def _changes(before: ReviewState, decision: Decision) -> bool:
 
 
 def _decided(store_id: str, entry: AuditEntry, details: dict[str, Any]) -> Iterator[tuple[str, str, Decision]]:
-    """Yield (memory, version, decision) of an entry; an undo can also put and remove flags."""
+    """Yield (memory, version, decision) for the decisions of an entry. An undo can also set and remove flags."""
     decision = _DECISIONS[str(entry.command)]
     if entry.command == "edit" and not MemoryVersion.objects.of_entry(store_id, entry.seq).exists():
         decision = Decision.APPROVED

@@ -31,7 +31,7 @@ PART = 500
 
 
 class NotRotated(Exception):
-    """The key was not replaced; the message says why in a sentence or two."""
+    """The key was not replaced, and nothing has changed. The message says why in a sentence or two."""
 
 
 def rotate(new: str, act: Act) -> int:

@@ -39,7 +39,7 @@ class Signed:
     facts: Sequence[tuple[str, object]] = ()
 
     def archive(self) -> Iterator[bytes]:
-        """Yield the ZIP archive."""
+        """Yield the bytes of the ZIP archive."""
         return write.files(self._files(), self.act.at)
 
     def _files(self) -> Iterator[tuple[str, Iterable[bytes]]]:

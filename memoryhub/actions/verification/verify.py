@@ -127,7 +127,7 @@ def removed(chain_id: str) -> Removed:
 
 
 class _Verification:
-    """Walks through one chain, from its first entry to its last."""
+    """Verifies one chain, from its first entry to its last."""
 
     def __init__(self, chain_id: str) -> None:
         self.chain, self.chunk = chain_id, CHUNK
@@ -173,7 +173,7 @@ class _Verification:
         yield from self._problems_of_end()
 
     def _problems_of_end(self) -> Iterator[Problem]:
-        """Yield a problem if the chain is closed without a deletion of its store, or not closed after one."""
+        """Yield a problem if the chain is closed although its store was not deleted, or not closed although it was."""
         last = AuditEntry.objects.filter(chain=self.chain, seq=self.seq).values_list("command", "ok", "at").first()
         deleted_at = last[2] if last and last[:2] == (delete.COMMAND, True) else None
         if deleted_at != self.closed:

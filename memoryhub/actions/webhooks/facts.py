@@ -57,7 +57,7 @@ def end_of_part(chain: str, seq: int, end: int, most: int) -> int:
 
 
 def entries(chain: str, after: int, end: int, names: set[str]) -> list[Entry]:
-    """Return the entries that can have one of the named events, in order. Repeated calls have none."""
+    """Return the entries that can have one of the named events, in order. Repeated calls have no events."""
     opening = _opening(chain, after, end) if _OPENED in names else []
     return sorted([*_done(chain, after, end, names), *opening], key=lambda entry: entry.seq)
 

@@ -109,7 +109,8 @@ def _wanting() -> list[Wants]:
 
 
 def _behind(wanting: Sequence[Wants]) -> list[tuple[str, int, int]]:
-    """Return (chain, last entry that was read, last entry) of chains that have a webhook and unread entries."""
+    """Return (chain, seq of the last entry that was read, seq of the last entry) for the chains with unread entries
+    that have a webhook."""
     read = WebhookCursor.objects.filter(chain=OuterRef("pk")).values("seq")
     chains = AuditChain.objects.exclude(pk=HUB)
     if all(wants.store is not None for wants in wanting):

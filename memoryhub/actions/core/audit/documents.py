@@ -39,7 +39,7 @@ class Verdict(Enum):
 
 
 def signature(content: Mapping[str, Any], key: bytes | None = None) -> str:
-    """Return the signature of a content, in hexadecimal digits, by the current key or another one."""
+    """Return the signature of a content in hexadecimal digits, made with the current audit key or with `key`."""
     key = keys.current() if key is None else key
     return hmac.new(key, b"receipt\0" + _text(content), hashlib.sha256).hexdigest()
 
@@ -115,13 +115,13 @@ def _by_older(content: Mapping[str, Any], signed: str) -> Verdict:
 
 
 def _receipt_confirms(content: Mapping[str, Any]) -> bool:
-    """Return whether the receipt in the database, which the current key has signed, is the same."""
+    """Return whether the database has the same receipt, signed with the current key."""
     row = Receipt.objects.filter(store=str(content.get("memory_store_id")), pk=str(content.get("id"))).first()
     return row is not None and row.content == content and is_signed(row.content, row.signature)
 
 
 def _entry_confirms(content: Mapping[str, Any]) -> bool:
-    """Return whether the entry of a certificate is there and names its content."""
+    """Return whether the entry of a certificate exists and contains the digest of the certificate's content."""
     seq = content.get("entry")
     rows = AuditEntry.objects.of_chain(str(content.get("memory_store_id"))).of_command("certify")
     entry = rows.filter(seq=seq).first() if isinstance(seq, int) else None

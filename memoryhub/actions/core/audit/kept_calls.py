@@ -1,4 +1,4 @@
-"""Shortens the large input of a key's call, and the large listing that it received, before the audit stores them."""
+"""Shortens the large input of a key's call, and a large listing in its answer, before the audit stores them."""
 
 import json
 

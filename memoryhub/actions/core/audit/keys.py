@@ -19,7 +19,7 @@ from memoryhub.pure import chain
 
 
 class Older(NamedTuple):
-    """A key that was replaced at a moment (ISO 8601)."""
+    """An older audit key, and the time (ISO 8601) at which it was replaced."""
 
     name: str
     key: str
@@ -48,7 +48,7 @@ _read: dict[bytes, Known] = {}
 
 
 def current() -> bytes:
-    """Return the key that writes."""
+    """Return the current audit key, with which new entries are written."""
     key: bytes = settings.MEMORYHUB_AUDIT_KEY
     return key
 
@@ -59,7 +59,7 @@ def key_name() -> str:
 
 
 def known() -> Known:
-    """Return the older keys."""
+    """Return the older keys that the hub still has."""
     found = _read.get(current())
     if found is None:
         text = Installation.objects.filter(pk=1).values_list("older_keys", flat=True).first()
@@ -97,7 +97,7 @@ def first() -> bytes:
 
 
 def use(key: bytes) -> None:
-    """Make this process write with another key."""
+    """Make this process write entries with this key from now on."""
     settings.MEMORYHUB_AUDIT_KEY = key
 
 

@@ -10,7 +10,8 @@ from memoryhub.pure.limits import COLUMNS
 
 
 def set_limits(wanted: Mapping[str, int | None], act: Act) -> bool:
-    """Set the hub's limits and return whether anything changed. None: the limit of MEMORYHUB_LIMITS applies.
+    """Set the hub's limits (`wanted`), and return whether anything changed. For a limit of None, MEMORYHUB_LIMITS
+    applies.
 
     The entry lists the changed limits, before and after.
     """

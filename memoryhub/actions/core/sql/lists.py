@@ -65,7 +65,7 @@ def children(store: str, prefix: str, start: str, high: str, limit: int) -> list
     """Return the first memory of each direct child of a directory, in byte order of paths; at most `limit`.
 
     `prefix` is the directory's path with its final slash. The search covers the paths from `start` up to, not
-    including, `high`. Each child costs one index search, however much it contains.
+    including, `high`. Each child takes one index search, even if it contains many memories.
     """
     name = len(prefix) + 1
     found = sql.rows(CHILDREN, store, start, high, store, name, name, name, high, limit)

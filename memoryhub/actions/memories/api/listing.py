@@ -127,7 +127,7 @@ def _children(store_id: str, wanted: Wanted, start: str, high: str) -> Page:
 
 
 def _items(store_id: str, wanted: Wanted, shown: Sequence[str], *, more: bool) -> Page:
-    """Return the page with the memories and directories (with a final slash) at some paths."""
+    """Return the page with the memories and directories at these paths. The paths of directories end with a slash."""
     own = [path for path in shown if not path.endswith("/")]
     rows = {row[1]: told_of(row) for row in lists.memories_at(store_id, own, full=wanted.full)}
     items = [path if path.endswith("/") else rows.get(path) for path in shown]

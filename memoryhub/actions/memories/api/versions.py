@@ -187,7 +187,7 @@ def _page_for(sight: Sight | None, store_id: str, wanted: Wanted) -> Page:
 
 
 def _page(store_id: str, wanted: Wanted) -> Page:
-    """Return a page: the rows of all sources, sorted, down to the position to which every source was searched."""
+    """Return a page: the rows of all sources in order, down to the position to which every source was searched."""
     parts = _parts(store_id, wanted)
     place = _number_of if wanted.memory is not None else _seq_of
     floor = max((part.reached for part in parts if part.reached is not None), default=None)
@@ -279,7 +279,7 @@ def _imported(store_id: str, wanted: Wanted) -> _Part:
 
 
 def _within_time(store_id: str, wanted: Wanted) -> _Part:
-    """Return the versions that were made here between two moments, found by the times of their entries."""
+    """Return the versions that were made in this hub between two moments, found by the times of their entries."""
     start, end = wanted.start, wanted.end and wanted.end + timedelta(microseconds=1)
     low, high = AuditEntry.objects.of_chain(store_id).seqs_near(start, end)
     removed = AuditChain.objects.filter(pk=store_id).values_list("start_seq", flat=True).first() or 0
@@ -297,7 +297,8 @@ def _within_time(store_id: str, wanted: Wanted) -> _Part:
 
 
 def _by_author(store_id: str, wanted: Wanted, author: Author) -> _Part:
-    """Return the versions that an actor wrote here, found by the actor's entries (for a key: all of its agent's)."""
+    """Return the versions that an author wrote in this hub, found by the author's entries. For a key, the entries of
+    all keys of its agent are searched."""
     column, value = _index_of(author)
     if value is None:
         return _Part([], None)
@@ -324,9 +325,9 @@ def _index_of(author: Author) -> tuple[str, str | None]:
 
 
 def _own(author: Author) -> Condition:
-    """Return the condition for versions by this actor that were made here.
+    """Return the condition for versions that this author wrote in this hub.
 
-    A key with a session counts as the session, as in `api/objects.py`.
+    A version that a key wrote in a session counts as the session's, as in `api/objects.py`.
     """
     if author.type == "session_actor":
         return "v.origin is null and e.actor_kind = %s and e.session = %s", (ActorKind.KEY.value, author.id)

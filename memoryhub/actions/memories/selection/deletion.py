@@ -63,7 +63,7 @@ def deletion(store_id: str, chosen: Chosen, at: datetime) -> Deletion:
 
 
 def is_held(store_id: str, path: str, at: datetime) -> bool:
-    """Return whether a legal hold keeps a memory in a directory at a moment."""
+    """Return whether a legal hold keeps any memory in a directory from being deleted at a moment."""
     in_force = holds.holds_of(store_id, at)
     if in_force.stops_removal("", path) or any(holds.covers(path, place) for place in in_force.legal_places):
         return True

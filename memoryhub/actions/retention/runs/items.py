@@ -271,7 +271,7 @@ def _count(run: Run, made: Sequence[RunItem]) -> set[str]:
 
 
 def _keep(run: Run, made: Sequence[RunItem]) -> None:
-    """Save the results. The row of an item that already has one (done in part, or skipped) is updated."""
+    """Save the results. If an item already has a row, because it was done in part or skipped, that row is updated."""
     known = RunItem.objects.filter(run_id=run.pk, memory__in=[did.memory for did in made])
     before = {(row.removal, row.memory): row for row in known} if made else {}
     fresh = []

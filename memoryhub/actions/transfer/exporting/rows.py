@@ -109,7 +109,7 @@ class Rows:
     def entries(self) -> Iterator[JsonRow]:
         """Yield every audit entry up to the export's own.
 
-        `seals` has the hashes of its seals, which its digest covers.
+        `seals` of a row has the hashes of the entry's seals, which the entry's digest covers.
         """
         entries = AuditEntry.objects.of_chain(self.scope.store)
         after = 0
@@ -163,7 +163,7 @@ class Rows:
     def _history(self, few: list[Current]) -> Iterator[list[MemoryVersion]]:
         """Yield lists of all versions of some memories, in the order of the memories.
 
-        A memory alone has several lists.
+        For a single memory, the versions are in several lists.
         """
         order = {one.memory: place for place, one in enumerate(few)}
         found = MemoryVersion.objects.filter(store_id=self.scope.store, memory_id__in=list(order))
@@ -258,7 +258,7 @@ def _plain(value: Any) -> object:
 
 
 def _with_old_path(found: MemoryVersionQuerySet) -> MemoryVersionQuerySet:
-    """Add `old_path` and `old_operation`: path and operation of the memory's previous version."""
+    """Annotate `old_path` and `old_operation`: the path and the operation of the memory's previous version."""
     before = MemoryVersion.objects.filter(
         store_id=OuterRef("store_id"), memory_id=OuterRef("memory_id"), number__lt=OuterRef("number")
     ).order_by("-number")

@@ -334,7 +334,7 @@ def _few(job: Import) -> list[ImportItem]:
 def _save(items: Sequence[ImportItem], fields: list[str]) -> None:
     """Save columns of existing items in one statement.
 
-    An update for each item would take longer than all other work.
+    A separate update for each item would take longer than all other work.
     """
     ImportItem.objects.bulk_create(items, update_conflicts=True, unique_fields=["job", "number"], update_fields=fields)
 

@@ -106,7 +106,7 @@ def require_free(store: Tree, path: str) -> None:
 
 
 def _require_texts(store: Tree, item: ImportItem) -> None:
-    """Check every text of an item like a write, and put the masked and flagged kinds into its `reason`.
+    """Check every text of an item as for a write, and store the masked and flagged kinds in the item's `reason`.
 
     Raises ToolError for a blocked kind and for a limit.
     """

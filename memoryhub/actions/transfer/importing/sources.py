@@ -118,7 +118,8 @@ def _exported(root: Path, bounds: Bounds) -> frozenset[str]:
 
 
 def _content(path: Path, most: int) -> bytes:
-    """Return at most `most` + 1 bytes of a file. If a link has just replaced the file, OSError is raised."""
+    """Return the first `most` + 1 bytes of a file, or fewer if it is shorter. If the file has just been replaced by a
+    link, OSError is raised."""
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     with os.fdopen(handle, "rb") as opened:
         return opened.read(most + 1)

@@ -348,11 +348,12 @@ class _History:
         return import_comments.write(self.store, self.memory, threads, texts.get)
 
     def _with_text(self) -> MemoryVersion:
-        """Return the version whose text the memory has: its newest one, or the last one before its deletion."""
+        """Return the version whose text the memory has: its newest version or, if that is a deletion, the last version
+        before it."""
         return next(version for version in reversed(self.versions) if version.operation != Operation.DELETED)
 
     def _note(self) -> None:
-        """Record the findings in the newest text, and then in older texts, each text once."""
+        """Record the findings in the newest text, then in the older texts. Each text is searched once."""
         noted: set[str] = set()
         for version, screened in self._newest_first():
             if version.text_id in noted:

@@ -46,7 +46,8 @@ class Known:
 
 @dataclass(slots=True)
 class _End:
-    """The end of the live file: its segment, its last line's number, its size in bytes, and whether it is closed.
+    """The end of the live file: the file's segment, the number of its last line, its size in bytes, and whether it is
+    closed.
 
     `is_old` says that its last line is signed with an older audit key.
     """
@@ -208,9 +209,9 @@ def _close(path: Path, end: _End) -> None:
 
 
 def _begin_next(path: Path, number: int) -> _End:
-    """Keep the closed live file as segment `number`, begin the next file and return its end.
+    """Keep the closed live file as segment `number`, begin the next live file, and return its end.
 
-    It can be repeated after a crash.
+    After a crash, this function can be called again.
     """
     full = segment_of(path, number)
     if path.exists() and path.stat().st_size:

@@ -1,8 +1,8 @@
 """The lines of the checkpoint files: JSON objects. Each is signed with the audit key `key`, together with its place.
 
 A file is a numbered segment. Its lines are numbered from 1, so a missing line leaves a gap. From the second segment on,
-the first line is an Opening. The last line of a full segment is a Closing. Lines without segment and number come from
-an older version of the hub; they are before all others in segment 1.
+the first line is an Opening. The last line of a full segment is a Closing. Lines without segment and number were
+written by an older version of the hub; they are before all other lines in segment 1.
 """
 
 import hmac

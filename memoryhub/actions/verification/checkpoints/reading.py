@@ -137,7 +137,8 @@ class Files:
         return archived | checkpoints.segments(self.path)
 
     def _segments(self, end: int, there: dict[int, Path]) -> Iterator[Placed]:
-        """Read the segments with numbers below `end`. A gap between two existing segments is a problem."""
+        """Yield the checkpoints in the segments with numbers below `end`. A gap between two existing segments is a
+        problem."""
         oldest = min(there, default=end)
         for number in range(1, end):
             if number in there:
