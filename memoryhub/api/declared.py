@@ -19,7 +19,7 @@ class NinjaHasChanged(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """One operation: its function, its address under /v1, its methods, and what it needs (the `auth` of its
+    """One operation: its function, its address under /v1, its methods, and its requirements `needs` (the `auth` of its
     declaration)."""
 
     function: Callable[..., Any]

@@ -38,8 +38,8 @@ def list_proposals(request: HttpRequest, memory_store_id: str, query: Query[List
 
 @router.get(ONE, auth=needs(Access.READ), response=answers(Proposal, 429), summary="Retrieve your proposal")
 def retrieve_proposal(request: HttpRequest, memory_store_id: str, proposal_number: str) -> Json:
-    """A proposal of the key's agent with its texts and, once it is decided, who decided, what became of each change,
-    and the reason."""
+    """A proposal of the key's agent with its texts. Once it is decided, it also says who decided, the outcome of each
+    change, and the reason."""
     try:
         return as_json(own.view(memory_store_id, _number(proposal_number), call_of(request).asked))
     except NoSuchProposal as error:

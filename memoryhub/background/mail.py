@@ -147,7 +147,8 @@ def message_of(mail: Mail, letter: Letter, server: BaseEmailBackend) -> EmailMul
 
 
 def problem_of(error: BaseException) -> str:
-    """Return in a few words why the mail server cannot be used. What it said is left out: it may name an address."""
+    """Return in a few words why the mail server cannot be used. The words of the server are left out, because they may
+    name an address."""
     if isinstance(error, smtplib.SMTPAuthenticationError):
         return "it refuses the password"
     if isinstance(error, smtplib.SMTPSenderRefused):

@@ -1,7 +1,7 @@
 """Sends a span of each call of an agent to OpenTelemetry, made from the committed audit entry of the call.
 
-So the numbers of the spans are those of the audit, and a call waits for nothing. The standard variables of
-OpenTelemetry (`OTEL_…`) say where the spans go, under which name, and which are sampled.
+So the spans agree with the audit, and a call waits for nothing. The standard variables of OpenTelemetry (`OTEL_…`) say
+where the spans go, under which name, and which are sampled.
 """
 
 from collections.abc import Iterable
@@ -34,7 +34,8 @@ class Spans:
         self.exporter: Any = None
 
     def send(self, now: datetime) -> bool:
-        """Send what was noted; return False if there is more. Raises Explained if the receiver did not take it."""
+        """Send the noted spans. Return False if there are more. Raises Explained if the receiver did not accept
+        them."""
         self.noted |= traced.take(BATCH - len(self.noted) if not self.waiting else 0)  # others wait where a limit is
         if not self.noted and not self.waiting:
             return True
@@ -68,7 +69,7 @@ class Spans:
         return True
 
     def _read(self, now: datetime) -> None:
-        """Make spans of the entries that are committed, and forget those that will not be."""
+        """Make spans of the entries that are committed, and forget entries that will not be committed."""
         places = list(self.noted)[:BATCH]
         found = _entries(places)
         for place in places:

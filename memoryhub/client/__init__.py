@@ -52,7 +52,8 @@ class HubError(Exception):
     instead.
 
     `status` and `type` come from the hub's answer; they are None if no answer came. `request_id` names the request in
-    the hub's log. `most_calls` is set if a message had more calls than the memory store takes in one.
+    the hub's log. If a message had more calls than the memory store allows in one message, `most_calls` is how many it
+    allows.
     """
 
     most_calls: int | None = None

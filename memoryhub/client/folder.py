@@ -15,8 +15,8 @@ class Busy(Exception):
 
 
 class Folder:
-    """The files of a directory, by their relative paths with `/`. Names that begin with a dot are left out, and so
-    are names that are not UTF-8, and symbolic links: what they point to may be outside."""
+    """The files of a directory, by their relative paths with `/`. Names that begin with a dot and names that are not
+    UTF-8 are left out. So are symbolic links, because their targets may be outside the directory."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -95,7 +95,7 @@ def _is_text(name: str) -> bool:
 
 
 def digest_of(data: bytes | None) -> str | None:
-    """Return the digest by which the hub knows a text, or None for what is no text."""
+    """Return the digest by which the hub knows a text. None for bytes that are no text, or without bytes."""
     try:
         return None if data is None else hashlib.sha256(data.decode("utf-8").encode()).hexdigest()
     except UnicodeDecodeError:

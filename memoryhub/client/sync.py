@@ -1,8 +1,8 @@
 """Keeps a directory of files and a memory store of a MemoryHub in step, in both directions: `hub-memory-sync`.
 
-For agents that keep their memory in files, such as Claude Code. Each comparison takes three digests: that of a file,
-that of the memory, and the one that both had when they were last the same. Where only one side changed, the other
-follows.
+For agents that keep their memory in files, such as Claude Code. Each comparison takes three digests: of the file, of
+the memory, and of the text that both had when they were last the same. If only one side has changed, the other side is
+changed too.
 """
 
 import argparse
@@ -41,11 +41,11 @@ class Ended(Exception):
 
 @dataclass(slots=True)
 class State:
-    """What is known since the last comparison.
+    """The state after the last comparison.
 
-    `files` is {path: digest that both sides had}. `waiting` is {path: [digest of what was proposed ("": a deletion),
-    number of the proposal]}. `refused` is {path: digest of a file that the hub did not take}: the file stays as it is.
-    `tried` is {path: when it was last sent, in seconds since 1970}.
+    `files` is {path: digest that both sides had}. `waiting` is {path: [digest of the proposed text ("": a deletion),
+    number of the proposal]}. `refused` is {path: digest of a file that the hub did not accept}: the file stays as it
+    is. `tried` is {path: when it was last sent, in seconds since 1970}.
     """
 
     store: str
@@ -189,9 +189,9 @@ class Sync:
         """Handle a refusal by the hub.
 
         If a path rule refused the change, the file gets the text of the memory again, because the agent would otherwise
-        go on with its own. After another refusal that lasts, such as a limit, the file stays as it is, and is sent
-        again when it changes or after a while. After one that passes by itself, such as too many calls, this comparison
-        ends with the error, and the next one sends the file again.
+        go on with its own text. After another lasting refusal, such as a limit, the file stays as it is, and is sent
+        again when it changes or after a while. After a refusal that passes by itself, such as too many calls, this
+        comparison ends with the error, and the next comparison sends the file again.
         """
         said = error.api_message or f"HTTP {error.status_code}"
         proposal = re.search(r"proposal #(\d+)", said)

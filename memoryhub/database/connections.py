@@ -78,11 +78,11 @@ def require_same_file() -> None:
 
 
 def let_go(*, failed: bool) -> None:
-    """Give up what this thread's connection holds while the thread has no work.
+    """Release what this thread's connection holds while the thread has no work: a place in PostgreSQL's pool, or the
+    pages of the file that SQLite's connection keeps in memory.
 
-    That is a place in PostgreSQL's pool, or the pages of the file that SQLite's connection keeps in memory. To open
-    SQLite's file again for each round of work would take longer than most rounds. After work that failed, the
-    connection is closed.
+    SQLite's connection stays open, because opening the file again takes longer than most rounds of work. After work
+    that `failed`, the connection is closed.
     """
     if failed or connection.vendor != "sqlite" or sqlite_files.replaced():
         connection.close()

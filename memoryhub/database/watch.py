@@ -1,7 +1,7 @@
 """Stops a request that takes too much of the processor or of the memory, whatever it does.
 
-Every operation has limits of its own, far below this one. This is for the request that nobody thought of: its
-transaction is rolled back, it is refused, and its thread serves others.
+Every operation has limits of its own, far below this one. This limit is for unforeseen requests: the transaction of
+such a request is rolled back, the request is refused, and its thread serves other requests.
 """
 
 import contextlib
@@ -34,8 +34,9 @@ MOST_MEMORY = 1536 * 1024 * 1024
 LEAST_SHARE = 1 / 8
 """The part of these bytes that a request must have taken itself; others may have taken all of them."""
 LONGEST_WAIT = 3
-"""How many times its limit a request may take in all, with what it waits for PostgreSQL. SQLite works in the request's
-own thread. There a request waits only for others, which have limits, and for a disk."""
+"""On PostgreSQL, how many times its limit a request may take in all, including the time in which it waits for the
+database. SQLite works in the request's own thread. There a request waits only for other requests, which have limits,
+and for a disk."""
 LOOK_EVERY = 0.25
 AGAIN_AFTER = 5.0
 """Seconds after which a request that was stopped but still runs is stopped once more."""
@@ -89,7 +90,7 @@ class _Running:
         return self.connection.vendor != "sqlite" and self.waited > self.limit * LONGEST_WAIT
 
     def end(self) -> None:
-        """Note that the request has ended: once this has returned, it is not stopped any more."""
+        """Note that the request has ended. After this function has returned, the request is not stopped any more."""
         while True:
             try:
                 with self.lock:
@@ -112,7 +113,7 @@ class _Running:
         raise TookTooMuch
 
     def note_commit(self) -> None:
-        """Give the request the whole limit once more after its first commit, so that it can answer what it did."""
+        """Give the request the whole limit once more after its first commit, so that it can answer that it was done."""
         if not self.has_committed:
             self.has_committed, self.before, self.waited = True, self._processor(), 0.0
 
@@ -302,7 +303,8 @@ def _enters_a_block(frame: FrameType) -> bool:
 
 
 def _raise_in(thread: int, error: type[BaseException] | None) -> None:
-    """Raise an exception in another thread, at its next step in Python; None takes back one that was not raised yet."""
+    """Raise an exception in another thread, at its next step in Python. None cancels an exception that was not raised
+    yet."""
     asynchronous = None if error is None else ctypes.py_object(error)
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), asynchronous)
 

@@ -53,7 +53,7 @@ class Loaded:
 
 
 def load(now: datetime) -> Loaded | None:
-    """Load the demo and return what was made. Return None, and do nothing, if the hub has a store already."""
+    """Load the demo and return how much it has made. If the hub already has a store, do nothing and return None."""
     if MemoryStore.objects.exists():
         return None
     start = now - timedelta(days=story.DAYS + 1)

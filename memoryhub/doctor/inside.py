@@ -37,7 +37,7 @@ def schema(_: datetime) -> Iterator[Finding]:
 
 
 def database(_: datetime) -> Iterator[Finding]:
-    """Report a database that takes no writes, is damaged, or may lose what was acknowledged."""
+    """Report a database that accepts no writes, is damaged, or may lose acknowledged writes."""
     if not sql.is_writable():
         do = "Name the primary in DATABASE_URL, or make the disk and the file writable."
         yield error("database", "The database takes no writes: it is a replica, or read-only.", do)
@@ -71,7 +71,7 @@ def _postgresql() -> Iterator[Finding]:
 
 
 def secrets(_: datetime) -> Iterator[Finding]:
-    """Report secrets that are not those of the database."""
+    """Report secrets that do not belong to the database."""
     for name in installation.wrong_secrets():
         if name not in settings.MEMORYHUB_ABSENT_SECRETS:  # for which `outside.secrets` has a finding
             do = f"Put back the right one, in {name} or in {settings.DATA_DIR / PLACES[name]}."

@@ -33,7 +33,7 @@ def _checked(value: str | bytes | int) -> str:
 class JsonAnswer(HttpResponse):
     """JSON in ASCII. Values of headers must be ASCII text of the hub itself, never of the request.
 
-    Its attributes are those that `HttpResponse.__init__` sets, which takes longer than a statement in the database.
+    It sets its attributes itself, because `HttpResponse.__init__` takes longer than a statement in the database.
     """
 
     def __init__(self, body: str) -> None:

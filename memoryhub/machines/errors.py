@@ -135,7 +135,7 @@ class Problem(Exception):
 
     @classmethod
     def precondition(cls, message: str) -> "Problem":
-        """Return the error for a memory whose text is not the one that the request expects."""
+        """Return the error for a memory whose text is not the text that the request expects."""
         return cls.conflict("memory_precondition_failed_error", message)
 
     @classmethod

@@ -90,8 +90,8 @@ def caller_of(request: HttpRequest, store_id: str | None, at: datetime, door: Do
 
 
 def no_key(request: HttpRequest, store_id: str, at: datetime, door: Door) -> Problem:
-    """Return the error for a request without a valid key. For a key that has ended, it says when, and one request a
-    minute is audited: at the memory store that it names, or else at its address."""
+    """Return the error for a request without a valid key. For a key that has ended, the error says when it ended, and
+    one request a minute is audited: with the memory store that the request names, or else with its address."""
     ended = refusals.of_ended_key(secret_of(request), at)
     if ended is None:
         return Problem.no_key()

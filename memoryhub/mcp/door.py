@@ -123,7 +123,8 @@ def _answer_to(request: HttpRequest, message: Message, store_id: str, asked: Ask
 
 
 def _session_of(request: HttpRequest) -> str | None:
-    """Return the name of the agent's session: the one that it gives itself, or that of the connection."""
+    """Return the name of the agent's session: the name that the agent gives it, or else the name of the connection's
+    session."""
     given = requests.session_of(request)
     return requests.visible_header(request, CONNECTION, requests.LONGEST_SESSION) if given is None else given
 

@@ -35,8 +35,8 @@ class Incoming:
 
 
 def call(incoming: Incoming) -> Json:
-    """Return the result of a request. Raises Refused for an error of the protocol, Problem for one that the API has
-    too."""
+    """Return the result of a request. Raises Refused for an error of the protocol, and Problem for an error that the
+    API has too."""
     is_stateless = incoming.version == versions.STATELESS
     method = (_STATELESS if is_stateless else _AGREED).get(incoming.message.method)
     if method is None:

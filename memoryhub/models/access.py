@@ -154,8 +154,8 @@ class InvitationQuerySet(SealedQuerySet["Invitation"]):
         return self.filter(used_at=None, expires_at__gt=at)
 
     def granted(self) -> InvitationQuerySet:
-        """Return the invitations of the hub itself, and those whose maker is active and may still make such an
-        invitation.
+        """Return the invitations of the hub itself, and the invitations whose maker is active and may still grant their
+        role.
 
         A superuser may make all of them. An admin of a store may only make invitations to a role in that store, for
         someone who is not a person of the hub yet. Invitations to a deleted store are left out.
@@ -176,7 +176,7 @@ class InvitationQuerySet(SealedQuerySet["Invitation"]):
 class Invitation(Sealed):
     """A one-time link by which a person sets a name and a password. Only the SHA-256 of its token is stored.
 
-    The link works only while the person who made it may still make such an invitation: see `granted`.
+    The link works only while the person who made it may still grant its role: see `granted`.
     """
 
     HOME: ClassVar = "store_id"

@@ -30,12 +30,12 @@ class ClaudeEvaluationQuerySet(models.QuerySet["ClaudeEvaluation"]):
 
 
 class ClaudeEvaluation(models.Model):
-    """A run of the suite of `pure.conversation.evaluations`. `model` is "" for the scripted model. `results` is {name
-    of a case: whether it passed}, for the cases that have ended; the model's answers are not stored.
+    """A run of the suite of `pure.conversation.evaluations`.
 
-    `state`, `problem`, `stop_asked`, `worker` and `seen_at` have the same meaning as in Claude runs. `copy` is the id
-    of the throw-away copy for the current case. `started_by` is the person who started the evaluation (null: a command
-    did).
+    `model` is "" for the scripted model. `results` is {name of a case that has ended: whether it passed}; the answers
+    of the model are not kept. `state`, `problem`, `stop_asked`, `worker` and `seen_at` mean the same as in a Claude
+    run. `copy` is the id of the throw-away copy for the current case. `started_by` is the person who started the
+    evaluation (null: a command did).
     """
 
     id = IdField(primary_key=True)

@@ -57,12 +57,11 @@ class ClaudeRunQuerySet(models.QuerySet["ClaudeRun"]):
 class ClaudeRun(models.Model):
     """A conversation with Claude, which has the memory tool on one memory store.
 
-    `agent` and `key` are the ids with which its calls are made, in the session with the name `session_name`. `options`
-    are those of `pure.conversation.options`. `tokens` is the number of used tokens, and `budget` the most that the run
-    may use; `held` tokens are held for the answer that is being made. `context` is the number of tokens from which the
-    last answer was made. `problem` is a code for why the run ended. `worker` names the process that works on the run
-    and last wrote at `seen_at`. Each change of the run or of its events increases `revision`; `events` is the number of
-    its events.
+    `agent` and `key` are the ids with which its calls are made; their session has the name `session_name`. `options`
+    are those of `pure.conversation.options`. `budget` is the most `tokens` that the run may use; `held` of them are
+    reserved for the answer that is being made. `context` is the number of tokens from which the last answer was made.
+    `problem` says in one word why the run ended. `worker` names the process that works on it, which was seen at
+    `seen_at`. Each change of the run or of its events makes `revision` greater; `events` is how many events it has.
 
     `base` is the seq of the store's entry after whose state the run begins. If the run works on a throw-away copy,
     `copy` is the copy's id, and the copy has the memories as they were after `base`. `copied` is the seq of the copy's

@@ -36,8 +36,8 @@ class MailQuerySet(models.QuerySet["Mail"]):
     def due(self, at: datetime) -> MailQuerySet:
         """Return the messages to send at a moment, those that have waited longest first.
 
-        A message whose time is more than a day ahead is due too, because that time was computed while the clock was
-        wrong.
+        No wait is longer than some hours, so a message with a much later moment is also due: that moment was noted
+        while the clock was wrong.
         """
         is_time = Q(next_at__lte=at) | Q(next_at__gt=at + timedelta(days=1))
         return self.waiting().filter(is_time).order_by("next_at", "id")

@@ -209,8 +209,8 @@ class MemoryVersionQuerySet(models.QuerySet["MemoryVersion"]):
         return self.order_by("-number")
 
     def as_of(self, seq: int) -> MemoryVersionQuerySet:
-        """Return the newest version of each memory after the entry `seq`, without deletions: together they form the
-        tree at that time."""
+        """Return the versions that formed the tree after the entry `seq`: the versions that were current then, without
+        deletions."""
         current = Q(superseded_seq=None) | Q(superseded_seq__gt=seq)
         return self.filter(current, seq__lte=seq).exclude(operation=Operation.DELETED)
 

@@ -156,8 +156,8 @@ class Run(models.Model):
     """One run of the policies over a store, as of the time `at`. If `store` is null, it is a run over the hub's own
     audit.
 
-    The id is also the group of its audit entries. `expected` is how many items were due at its start; the rows of
-    RunItem record what it removed. `told` is the last state that was reported to webhooks.
+    The id is also the group of its audit entries. `expected` is the number of items that were due at its start; `items`
+    record the removals. `told` is the last state that was reported to webhooks.
     """
 
     id = IdField(primary_key=True)
@@ -195,8 +195,8 @@ class Removal(models.TextChoices):
 
 
 class RunItem(models.Model):
-    """The removal by a run that concerns one memory or, if `memory` is empty, audit entries. `rule` is a name from
-    `retention_rules`, and `since` is the time from which the rule counts.
+    """The removal by a run that concerns one memory. If `memory` is empty, the run removed audit entries. `rule` is a
+    name from `retention_rules`.
 
     The path is not stored here, because the memory or its audit entry has it.
     """

@@ -47,7 +47,8 @@ class ReviewQuerySet(models.QuerySet["Review"]):
 class Review(RowOfStore):
     """One decision about one memory version, recorded by the audit entry `seq`. It never changes.
 
-    A flag is on a memory; the `version` of its review is the version that was the newest when the memory was flagged.
+    A flag is a decision about the whole memory; its `version` is the version that was the newest when the memory was
+    flagged.
     """
 
     id = IdField(primary_key=True)

@@ -73,7 +73,7 @@ class PresentStores(_Stores["MemoryStore"]):
 
 
 class ListedStores(PresentStores):
-    """The stores that lists and doors show: those that are neither deleted nor throw-away copies."""
+    """The stores that lists and doors know: stores that are neither deleted nor throw-away copies."""
 
     def get_queryset(self) -> models.QuerySet[MemoryStore]:
         return super().get_queryset().filter(copy_of=None)
@@ -159,8 +159,8 @@ class HubSettings(Governed):
     rules, and others.
 
     `rules` say what happens to sensitive text of each kind; a store's own `rules` take precedence. `checked_at` is when
-    the retention policies were last checked. `scrub_since` is when a value was redacted that unused parts of SQLite's
-    file may still hold. A large file is rewritten at the hour `scrub_hour` (UTC) or when a person asks for it
+    the retention policies were last checked. `scrub_since` is the moment of a redaction whose value may still be in
+    unused parts of SQLite's file. A large file is rewritten at the hour `scrub_hour` (UTC) or when a person asks for it
     (`scrub_asked`). `scrub_begun_at` is when the last such attempt began.
 
     `backups` has the settings of the scheduled backups, and `backup_last` the result of the last one. `backup_asked`

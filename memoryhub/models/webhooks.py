@@ -40,8 +40,8 @@ class WebhookQuerySet(SealedQuerySet["Webhook"]):
         return self.active().filter(free, is_time).order_by("next_at", "id")
 
     def of_place(self, store_id: str | None) -> WebhookQuerySet:
-        """Return the webhooks of a store, ordered by name. If `store_id` is None, return those of the hub, which get
-        the events of all stores."""
+        """Return the webhooks of a store, ordered by name. For None, return the webhooks of the hub, which get the
+        events of all stores."""
         return self.filter(store_id=store_id).order_by("name", "id")
 
 

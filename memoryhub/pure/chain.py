@@ -1,8 +1,8 @@
 """Pure functions of the audit chain: canonical form, commitments and hashes of audit entries and memory versions.
 
 An entry's hash is ``HMAC-SHA256(key, previous hash + canonical entry)``. For each value that a redaction may have to
-destroy, the canonical entry holds a commitment ``HMAC-SHA256(salt, value)`` instead. With value and salt destroyed, the
-chain still verifies and the commitment reveals nothing about the value.
+destroy, the canonical entry holds a commitment ``HMAC-SHA256(salt, value)`` instead. When value and salt are destroyed,
+the chain still verifies, and the commitment reveals nothing about the value.
 
 An entry keeps its salts in its *proof*. A commitment is kept there only if its value is not in the entry: while value
 and salt are, it is computed from them.

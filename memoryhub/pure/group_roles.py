@@ -1,7 +1,7 @@
 """What the groups of an identity provider mean in the hub: roles in memory stores, and administrators of the hub.
 
 A mapping is written as `group=role@memstore_…; group=administrator`. The name of a group may contain commas and equals
-signs, as those of LDAP do; a role may be given in several stores by several items.
+signs, as names of LDAP do. Several items may give a group roles in several stores.
 """
 
 import re

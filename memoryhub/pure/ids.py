@@ -62,8 +62,8 @@ def derived_id(prefix: str, at: datetime, random: bytes) -> str:
 
 @lru_cache(maxsize=64)
 def _of_moment(at: datetime) -> str:
-    """Return the first ten characters, 50 bits, of which the first two are zero (as in a ULID). All ids of an act have
-    the same ones."""
+    """Return the first ten characters, 50 bits, of which the first two are zero (as in a ULID). All ids of an act begin
+    with the same ten characters."""
     return _base32(milliseconds(at) & 0xFFFF_FFFF_FFFF, 50)
 
 

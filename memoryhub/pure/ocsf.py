@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 
 VERSION = "1.3.0"
-"""The version of the schema that the events follow; later versions have only added to what they use."""
+"""The version of the schema that the events follow. Later versions have changed nothing that the events use."""
 
 LONGEST_COMMAND = 100
 """The most characters of a command in an event. An agent can send any text as a command."""

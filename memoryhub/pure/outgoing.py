@@ -278,7 +278,8 @@ def _request(target: Target, body: bytes, headers: Mapping[str, str]) -> bytes:
 
 
 def _head(connection: socket.socket, end: float) -> tuple[int, bytes, bytes]:
-    """Return the status and the head of the final answer, after any interim ones (1xx), and what came after it."""
+    """Return the status and the head of the final answer, after any interim answers (1xx), and the bytes received after
+    this head."""
     received = b""
     while True:
         while (blank := re.search(rb"\r?\n\r?\n", received)) is None:

@@ -37,7 +37,7 @@ def is_trusted(address: str, trusted: Iterable[str]) -> bool:
 
 
 def client_of(meta: Mapping[str, Any], trusted: Iterable[str]) -> str:
-    """Return the client's address, as the outermost trusted proxy reports it. Without such a proxy, it is the
+    """Return the client's address, as the outermost trusted proxy reports it. Without such a proxy, return the
     connection's address."""
     return nearest_stranger(str(meta.get("REMOTE_ADDR") or ""), _way(meta), trusted)
 

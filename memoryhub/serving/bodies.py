@@ -105,8 +105,8 @@ class Body:
     async def _ended(self) -> End:
         """Return how the body ended, after an empty chunk.
 
-        If its length was announced, it is incomplete. In chunks, granian sends a second empty chunk if the body is
-        incomplete.
+        A body with an announced length is then incomplete. After an incomplete body in chunks, granian sends a second
+        empty chunk.
         """
         if self.length is not None:
             return End.BROKEN

@@ -14,7 +14,8 @@ WAITING_PER_THREAD = 16
 LONGEST_WAIT = 20.0
 
 Job = Callable[[bool], None]
-"""A function that a thread runs. Its argument is True if it waited too long; it should then only refuse the request."""
+"""A function that a thread runs. Its argument is True if the job waited too long; the job should then only refuse the
+request."""
 
 
 class Pool:

@@ -18,10 +18,11 @@ T = TypeVar("T")
 
 
 class Steps:
-    """The coroutine of one request. A call runs it up to the next future that has no result yet.
+    """The coroutine of one request.
 
-    That future calls it again, from the thread that has the result. The coroutine may await granian's futures, and
-    those of `concurrent.futures` with `result_of`.
+    A call of this object runs the coroutine up to the next future that has no result yet. When that future has its
+    result, it calls the object again, in the thread that brought the result. The coroutine may await granian's futures,
+    and those of `concurrent.futures` with `result_of`.
     """
 
     __slots__ = ("_coroutine",)

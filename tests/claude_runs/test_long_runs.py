@@ -105,4 +105,4 @@ def test_a_summary_needs_a_message_and_one_that_failed_replaces_nothing(store: M
     form = {"message": " ", "summarizes": "on"}
     client = signed_in(alice)
     answer = client.post(f"/stores/{store.id}/claude/{run.pk}/continue", form, follow=True).content.decode()
-    assert "Write a message: it follows the summary." in answer and ClaudeRun.objects.get().state == "finished"
+    assert "Write a message, which then follows the summary." in answer and ClaudeRun.objects.get().state == "finished"

@@ -156,7 +156,7 @@ def test_a_rule_for_who_is_not_here_is_left_out(ruled: MemoryStore) -> None:
     keys_and_roles.set_role(target, admin, Role.ADMIN, **BY)
     job = trips.prepared(target, written(lines))
     html = preview_of(signed_in(admin), job)
-    assert html.count("Its agent or key is not here.") == 4 and "<script>alert" not in html
+    assert html.count("The agent or key of the rule is not here.") == 4 and "<script>alert" not in html
     assert key.agent.name not in html.split("import-rules")[1].split("</ol>")[0], "no name that she may not know"
     keys_and_roles.issue_key(other, stores=[target], **BY)
     choose(signed_in(admin), job)

@@ -17,8 +17,8 @@ class Keep:
 def superseded(moments: Iterable[datetime], keep: Keep, now: datetime) -> set[datetime]:
     """Return the moments whose backups are to be deleted. The newest backup is always kept.
 
-    A backup whose moment is in the future was made while the clock was ahead. It supersedes no other, and stays until
-    that moment.
+    A backup whose moment is in the future was made while the clock was ahead. Such a backup supersedes no other backup,
+    and stays until that moment.
     """
     ordered = sorted({at for at in moments if at <= now}, reverse=True)
     kept = set(ordered[: max(1, keep.newest)])

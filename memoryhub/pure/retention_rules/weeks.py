@@ -37,7 +37,7 @@ class Weeks:
 class History(NamedTuple):
     """What happened to a memory: when it was created, written, read, restored and deleted (None: never).
 
-    `approved` is as in Facts, and as it is now: when it began is not known.
+    `approved` is as in Facts, as of now: it is not known since when it is true.
     """
 
     path: str

@@ -26,7 +26,9 @@ class NotBreached:
             logger.exception("The list of breached passwords cannot be read.")
             return
         if is_listed:
-            raise ValidationError(_("This password is in a list of stolen ones. Choose another."), code="breached")
+            raise ValidationError(
+                _("This password is in a list of stolen passwords. Choose another password."), code="breached"
+            )
 
     def get_help_text(self) -> str:
         return _("It must not be in a list of stolen passwords.")

@@ -59,7 +59,7 @@ class NewPasswordForm(forms.Form):
         values: dict[str, Any] = self.cleaned_data
         if "password" in values and "again" in values:
             if values["password"] != values["again"]:
-                self.add_error("again", _("The two passwords are different. Type the same one twice."))
+                self.add_error("again", _("The two passwords are different. Type the same password twice."))
             self._check(values)
         return values
 

@@ -136,7 +136,7 @@ def again(subject: str, tokens: Tokens) -> tuple[Said, Tokens]:
     claims = _claims(tokens.identity, None) if tokens.identity else {"sub": subject}
     said = _said(claims, tokens)
     if said.subject != subject:
-        raise Refused("it speaks of another person")
+        raise Refused("it names another person")
     return said, tokens
 
 
@@ -152,7 +152,7 @@ def _tokens(form: dict[str, str]) -> Tokens:
     found = _asked(configuration["token_endpoint"], urlencode(form).encode(), headers)
     texts = [found.get(name) or "" for name in ("access_token", "refresh_token", "id_token")]
     if not all(isinstance(text, str) for text in texts):
-        raise Refused("its tokens are no texts")
+        raise Refused("its tokens are not strings")
     return Tokens(*texts)
 
 
@@ -211,7 +211,7 @@ def _said(claims: dict[str, Any], tokens: Tokens) -> Said:
     groups = claims.get(settings.MEMORYHUB_OIDC_GROUPS, [] if is_known else None)
     groups = [groups] if isinstance(groups, str) else groups
     if not isinstance(groups, list | None):
-        raise Refused("its groups are no list")
+        raise Refused("its groups are not a list")
     return Said(
         subject=subject,
         email=_text(claims.get("email")),

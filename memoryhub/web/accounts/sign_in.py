@@ -146,7 +146,9 @@ def _shown(invitation: Invitation) -> dict[str, Any]:
 def _taken(invitation: Invitation) -> str:
     if invitation.store is None:
         return _("Another person already has this e-mail address.")
-    return _("This address already has an account. If it is yours, sign in with it, then open this link again.")
+    return _(
+        "This address already has an account. If the account is yours, sign in with it, then open this link again."
+    )
 
 
 def _join(request: Request, invitation: Invitation, token: str, user: User) -> HttpResponse:

@@ -213,7 +213,9 @@ def _agent_named(name: str, chains: Sequence[str]) -> str | None:
 
 def _key(value: str | None) -> str | None:
     if value is not None and not value.startswith(ids.KEY):
-        raise Malformed(_("Filter by the id of a key (apikey_…). The page of an agent leads to what its keys did."))
+        raise Malformed(
+            _("Filter by the id of a key (apikey_…). The page of an agent has links to the entries of its keys.")
+        )
     return value
 
 

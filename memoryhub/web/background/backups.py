@@ -44,7 +44,7 @@ class PlanForm(forms.Form):
     hour = forms.TypedChoiceField(
         label=gettext_lazy("Time of day, in UTC"), coerce=int, required=False, empty_value=None,
         choices=[("", gettext_lazy("any")), *((hour, f"{hour:02}:00") for hour in range(24))],
-        help_text=gettext_lazy("This time matters only if a backup is made once a day or less often."),
+        help_text=gettext_lazy("This time is used only if a backup is made once a day or less often."),
     )  # fmt: skip
     newest = forms.IntegerField(label=gettext_lazy("Newest backups to keep"), min_value=1, max_value=1000)
     weekly = forms.IntegerField(label=gettext_lazy("Weekly backups to keep"), min_value=0, max_value=520)

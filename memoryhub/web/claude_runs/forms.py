@@ -115,8 +115,8 @@ class StartForm(forms.Form):
     excludes_memory = forms.BooleanField(
         label=_("Keep the results of the memory tool"), required=False,
         help_text=_(
-            "A Claude run has no other tool, so this choice clears nothing in a run. It is useful for agents that "
-            "have other tools."
+            "A Claude run has no other tool, so with this choice nothing is cleared. The choice is useful for agents "
+            "that have other tools."
         ),
     )  # fmt: skip
     clear_tool_inputs = forms.BooleanField(label=_("Clear the inputs of these calls too"), required=False)
@@ -230,5 +230,5 @@ class MessageForm(forms.Form):
     def clean(self) -> dict[str, Any] | None:
         given = super().clean()
         if given and given.get("summarizes") and not given.get("message", "").strip():
-            self.add_error("message", gettext("Write a message: it follows the summary."))
+            self.add_error("message", gettext("Write a message, which then follows the summary."))
         return given

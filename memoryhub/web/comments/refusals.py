@@ -10,7 +10,8 @@ from memoryhub.pure.protocol.errors import ToolError
 from memoryhub.web.common.tool_errors import for_people
 
 _WORDS: dict[type[Exception], tuple[str | Promise, int]] = {
-    comments.TooMany: (_("These are too many comments: at most %(most)s are kept here. Nothing was written."), MOST),
+    comments.TooMany: (_("There are too many comments: the hub keeps at most %(most)s here. Nothing was "
+                         "written."), MOST),
     comments.TooManyNotes: (
         _("%(most)s notes to agents already wait at this memory. Let an agent read them, or withdraw one."), MOST_NOTES
     ),

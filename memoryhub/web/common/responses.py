@@ -101,7 +101,7 @@ def spend_form(request: Request) -> bool:
     form = request.POST.get("form", "")[:64]
     spent = request.session.get(_SPENT, [])
     if form and form in spent:
-        messages.warning(request, _("This was already done. Its result was shown once and cannot be shown again."))
+        messages.warning(request, _("This was already done. The result was shown once and cannot be shown again."))
         return False
     request.session[_SPENT] = [*spent, form][-_SPENT_KEPT:]
     return True

@@ -78,7 +78,7 @@ class Group:
 
 HEAD = "head"
 TITLES: dict[str, tuple[Words, Words]] = {
-    HEAD: (_("Memories as they are now"), _("Each gets a new version with [redacted] in place of the text.")),
+    HEAD: (_("Memories as they are now"), _("Each memory gets a new version with [redacted] in place of the text.")),
     "text": (_("Old versions, and memories in the trash"), _("The text is replaced by [redacted].")),
     "path": (
         _("Paths"),
@@ -86,7 +86,7 @@ TITLES: dict[str, tuple[Words, Words]] = {
     ),
     "entry": (
         _("Audit entries"),
-        _("The text is replaced by [redacted]. The audit can still be verified, and it records the erasure."),
+        _("The text is replaced by [redacted]. The audit can still be verified, and records the erasure."),
     ),
     "change": (
         _("Changes that agents proposed"),
@@ -121,10 +121,10 @@ TITLES: dict[str, tuple[Words, Words]] = {
         _("Names of sessions"),
         _("The text is replaced by [redacted], also in the other stores of the session."),
     ),
-    "view": (_("Saved views"), _("The name becomes [redacted] if it has the text, and the filter is emptied.")),
+    "view": (_("Saved views"), _("The name becomes [redacted] if it contains the text, and the filter becomes empty.")),
     "import": (
         _("Imports"),
-        _("An import that is not over is cancelled, and its texts are deleted. Names and paths become [redacted]."),
+        _("An unfinished import is cancelled, and its texts are deleted. Names and paths become [redacted]."),
     ),
     "store": (
         _("The memory store itself"),

@@ -73,8 +73,8 @@ def _check(text: str) -> tuple[str, str]:
         )
     if verdict in (Verdict.UNCONFIRMED, Verdict.LOST):
         return "wrong", _(
-            "The document is signed with an older audit key, and the hub has nothing that confirms it. Whoever has"
-            " that key could have written the document."
+            "The document is signed with an older audit key, and the hub has nothing that confirms it. Anyone who "
+            "has that key could have written the document."
         )
     if verdict is Verdict.RIGHT:
         return "right", _("The document is valid: this hub wrote it, and no one has changed it.")

@@ -289,8 +289,8 @@ def _why(number: int, decision: Decision, mismatch: Any) -> str:
     if mismatch is not None:
         return str(MISMATCHES[mismatch])
     if number < decision.number:
-        return _("It matches too, but rule %(number)s hides the memory.") % {"number": decision.number}
-    return _("It matches too, but rule %(number)s comes first.") % {"number": decision.number}
+        return _("This rule matches too, but rule %(number)s hides the memory.") % {"number": decision.number}
+    return _("This rule matches too, but rule %(number)s comes first.") % {"number": decision.number}
 
 
 def _doer(who: str) -> Doer:

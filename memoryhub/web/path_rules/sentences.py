@@ -17,12 +17,12 @@ VERBS = {
     Verb.RENAME: gettext_lazy("rename"),
 }
 MISMATCHES = {
-    Mismatch.WHO: gettext_lazy("It is for another agent."),
-    Mismatch.VERB: gettext_lazy("It is about other changes."),
-    Mismatch.SIGHT: gettext_lazy("It is only about changes, so it neither shows nor hides anything."),
-    Mismatch.PATTERN: gettext_lazy("It is about other paths."),
-    Mismatch.CONDITION: gettext_lazy("Its condition is not met."),
-    Mismatch.OVER: gettext_lazy("Its last day is over."),
+    Mismatch.WHO: gettext_lazy("This rule is for another agent."),
+    Mismatch.VERB: gettext_lazy("This rule is about other changes."),
+    Mismatch.SIGHT: gettext_lazy("This rule is only about changes, so it neither shows nor hides anything."),
+    Mismatch.PATTERN: gettext_lazy("This rule is about other paths."),
+    Mismatch.CONDITION: gettext_lazy("The condition of this rule is not met."),
+    Mismatch.OVER: gettext_lazy("The last day of this rule is over."),
 }
 CONDITIONS = {
     Condition.REMOVES_LINES: gettext_lazy("if lines are changed or removed"),

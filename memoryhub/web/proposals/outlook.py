@@ -70,7 +70,7 @@ def _conflicts(rows: Sequence[Row], plans: Mapping[str, Plan]) -> dict[str, str]
     for row in rows:
         plan = plans[row.proposal.pk]
         if plan.is_empty:
-            found[row.proposal.pk] = _("The memories are already as this proposal wants them.")
+            found[row.proposal.pk] = _("The memories already have all changes of this proposal.")
         elif problem := next((change for change in plan.changes if change.problem), None):
             found[row.proposal.pk] = f"{problem.path}: {preview.conflict_words(problem)}"
     return found
@@ -101,7 +101,7 @@ def _overlaps(rows: Sequence[Row], plans: Mapping[str, Plan]) -> dict[str, str]:
         met = {at[place] for place in places | directories if place in at}
         met |= {above[place] for place in places if place in above}
         if met:
-            words = _("It is about the same memory as #%(number)s. Decide about it afterwards.")
+            words = _("It is about the same memory as #%(number)s. Decide about this proposal afterwards.")
             found[row.proposal.pk] = words % {"number": min(met)}
             continue
         at |= dict.fromkeys(places, row.proposal.number)
@@ -136,5 +136,5 @@ def _of_lines(changes: Sequence[Changed], plan: Plan) -> str:
                 "kind": found.label, "line": found.line, "path": one.outline.path,
             }  # fmt: skip
     if len(changes) < len(plan.changes) or not all(one.is_screened for one in changes):
-        return _("It is too long to be read together with others.")
+        return _("This proposal is too long to be read together with others.")
     return ""

@@ -47,7 +47,7 @@ class PolicyForm(forms.Form):
     """The fields of a policy; a rule's number applies only if its checkbox `use_…` is ticked."""
 
     name = forms.CharField(
-        label=_("Name"), max_length=100, help_text=_("Its name in the audit and in the list of runs.")
+        label=_("Name"), max_length=100, help_text=_("The name of the policy in the audit and in the list of runs.")
     )
     pattern = forms.CharField(
         label=_("Which memories"), required=False, max_length=1000, strip=True,
@@ -62,17 +62,17 @@ class PolicyForm(forms.Form):
     )  # fmt: skip
     expires_together = forms.BooleanField(
         label=_("Only when all ticked sentences are true"), required=False,
-        help_text=_("For example what no agent has read and no one has changed for 60 days. If you do not tick this, "
-                    "one of them is enough."),
+        help_text=_("For example memories that no agent has read and no one has changed for 60 days. If you do not "
+                    "tick this box, one true sentence is enough."),
     )  # fmt: skip
     keeps_approved = forms.BooleanField(
-        label=_("Not what a person has approved"), required=False,
+        label=_("Keep what a person has approved"), required=False,
         help_text=_("A memory stays as long as a person wrote or approved its newest version. When an agent changes "
                     "it, it can expire again until someone approves the change."),
     )  # fmt: skip
     paused = forms.BooleanField(
         label=_("Pause this policy"), required=False,
-        help_text=_("While it is paused, it still applies to its memories, but removes nothing."),
+        help_text=_("A paused policy still applies to its memories, but removes nothing."),
     )  # fmt: skip
 
     def __init__(self, store: MemoryStore | None, *args: Any, **kwargs: Any) -> None:

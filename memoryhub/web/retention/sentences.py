@@ -143,17 +143,21 @@ def why(candidate: Candidate) -> str:
     """Return words for why a policy applies to a path, or why it does not."""
     if candidate.why == "wins" and candidate.policy.store is None:
         return _(
-            "It applies. No policy of this memory store matches the path, and this "
-            "policy of the hub matches most closely."
+            "This policy applies. No policy of this memory store matches the path, and this policy of the hub "
+            "matches most closely."
         )
     words = {
-        "wins": _("It applies. It is the most specific of the policies that match the path."),
-        "paused": _("It applies, but it is paused. Nothing is removed, and no other policy takes its place."),
+        "wins": _("This policy applies. It is the most specific of the policies that match the path."),
+        "paused": _("This policy applies, but it is paused. Nothing is removed, and no other policy takes its place."),
         "no_match": _("The path does not match."),
-        "store": _("It matches, but policies of the memory store come before policies of the hub."),
-        "start": _("It matches, but the policy that applies has a longer start without * in its pattern."),
-        "literal": _("It matches, but the policy that applies has more characters other than * in its pattern."),
-        "order": _("It matches equally well, but the pattern of the policy that applies comes first in the alphabet."),
+        "store": _("This policy matches, but policies of the memory store come before policies of the hub."),
+        "start": _("This policy matches, but the policy that applies has a longer start without * in its pattern."),
+        "literal": _(
+            "This policy matches, but the policy that applies has more characters other than * in its pattern."
+        ),
+        "order": _(
+            "This policy matches equally well, but the pattern of the policy that applies comes first in the alphabet."
+        ),
     }
     return words.get(candidate.why, candidate.why)
 

@@ -240,9 +240,10 @@ def _is_undone(request: Request, store: MemoryStore, seq: int, doing: Act) -> bo
 def _say_undone(request: Request, count: int) -> None:
     if count:
         said = ngettext(
-            "The decision was undone. Its versions or its proposal await a decision again, or are as they were before.",
-            "The decisions of %(count)s entries were undone. Their versions and proposals await a decision again, or "
-            "are as they were before.",
+            "The decision was undone. Its versions or its proposal wait for a decision again, or are as they were "
+            "before.",
+            "The decisions of %(count)s entries were undone. Their versions and proposals wait for a decision again, "
+            "or are as they were before.",
             count,
         )
         messages.success(request, said % {"count": count})

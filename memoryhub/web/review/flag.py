@@ -30,7 +30,8 @@ class FlagForm(forms.Form):
     """The reason for flagging a memory or for removing the flag."""
 
     note = forms.CharField(
-        label=_("What is wrong?"), max_length=LONGEST_NOTE, help_text=_("Everybody who sees the memory can read it."),
+        label=_("What is wrong?"), max_length=LONGEST_NOTE, help_text=_("Everybody who sees the memory can read the "
+                                                                        "note."),
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )  # fmt: skip
     to = forms.ChoiceField(

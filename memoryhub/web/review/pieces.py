@@ -148,7 +148,9 @@ def go_on(request: Request, verb: Verb) -> HttpResponse:
     if piece.next is None:
         return _ended(request, work)
     if len(work.entries) + len(stores) > MOST_ENTRIES:
-        return _ended(request, work, _("This is the most for one decision. Decide about the others afterwards."))
+        return _ended(
+            request, work, _("One decision covers no more versions than these. Decide about the others afterwards.")
+        )
     said = _("Approved %(done)s of %(total)s versions.") if work.total else _("Approved %(done)s versions so far.")
     return progress(
         request,

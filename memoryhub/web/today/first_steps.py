@@ -59,8 +59,8 @@ def _steps(stores: Sequence[str], at: datetime, *, invited: bool, reviewed: bool
     yield Step(
         _("Let it write a memory"),
         _(
-            "Tell your agent something that it should remember. It writes that with the memory tool. To write a memory "
-            "without an agent, copy the call from the page of the memory store."
+            "Tell your agent something that it should remember. The agent writes a memory with the memory tool. To "
+            "write a memory without an agent, copy the call from the page of the memory store."
         ),
         wrote,
         is_waiting=True,

@@ -55,7 +55,9 @@ def copy_store(request: Request, store: MemoryStore) -> HttpResponse:
             brought = _read(request, store, history=form.cleaned_data["history"])
             return _copied(request, store, brought, form.cleaned_data["name"])
         except (NotDone, Refused) as refused:
-            form.add_error(None, _("It cannot be copied. %s") % (refused if isinstance(refused, Refused) else ""))
+            form.add_error(
+                None, _("This memory store cannot be copied. %s") % (refused if isinstance(refused, Refused) else "")
+            )
     return render(request, "transfer/copy.html", context(request, store, form=form, form_once=fresh_form()))
 
 
@@ -78,8 +80,8 @@ def _copied(request: Request, store: MemoryStore, brought: Brought, name: str) -
     try:
         job = importing.prepare(made.pk, brought, "", act(request))
     except Exception:
-        with suppress(Error, DiskFull, NoSuchStore):  # if the database does not answer, the copy stays
-            delete.delete_store(made.pk, act=act(request, _("It could not be copied.")))
+        with suppress(Error, DiskFull, NoSuchStore):  # with a database that does not answer, the store stays
+            delete.delete_store(made.pk, act=act(request, _("The memory store could not be copied.")))
         raise
     importing.go_on(job.pk, AT_ONCE)
     if Import.objects.get(pk=job.pk).state == ImportState.PREVIEW:

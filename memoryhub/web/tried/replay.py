@@ -189,7 +189,7 @@ def _input(entry: AuditEntry) -> dict[str, Any] | None:
 def _why_skipped(entry: AuditEntry) -> str:
     """Return why a recorded call cannot be run again, or "" if it can."""
     if entry.replay_of is not None:
-        return _("It was sent again: it repeats entry %(seq)s.") % {"seq": entry.replay_of}
+        return _("This call was sent again: it repeats entry %(seq)s.") % {"seq": entry.replay_of}
     if entry.input is None or is_redacted(entry, "input"):
         return _("Its input was redacted.")
     if _input(entry) is None and keeping.parts(json.loads(entry.input))[1] is not None:

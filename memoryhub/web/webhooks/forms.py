@@ -66,15 +66,15 @@ class WebhookForm(forms.Form):
             "spellcheck": "false", "placeholder": "https://example.com/memoryhub",
         }),
         help_text=gettext_lazy(
-            "It must be https and on the open internet. For a chat, it is the address of an incoming webhook, which"
-            " the settings of the chat’s channel show."
+            "The address must be https and on the open internet. For a chat, use the address of an incoming webhook, "
+            "which the settings of the chat’s channel show."
         ),
     )  # fmt: skip
     kind = forms.ChoiceField(
         label=gettext_lazy("What is sent"), required=False, widget=forms.RadioSelect, initial=PROGRAM,
         choices=((PROGRAM, gettext_lazy("Events to a program, as signed JSON")),
                  (CHAT, gettext_lazy("Messages to a chat: Slack, Microsoft Teams, Discord, Mattermost"))),
-        help_text=gettext_lazy("A message is one sentence with a link to the page. It has no text of a memory."),
+        help_text=gettext_lazy("A message is one sentence with a link to the page. It contains no text of a memory."),
     )  # fmt: skip
     may_be_private = forms.BooleanField(
         label=gettext_lazy("Allow a private address"), required=False,

@@ -231,7 +231,7 @@ def test_deactivating_somebody_names_the_keys_that_end_and_the_roles_that_stay(
     issued_by(alice, store)
     page = text(client.get(address))
     assert "They issued 1 key that still works. If it stays ticked below, it is revoked permanently" in page
-    assert "They keep their roles" in page and re.search(r"Support</a> <span[^>]*>Admin<", page)
+    assert "They keep these roles" in page and re.search(r"Support</a> <span[^>]*>Admin<", page)
     people.invite(email="new@example.com", store=store, role=Role.VIEWER, **by(alice))
     html = text(client.get(address)).partition("Invitations that will be withdrawn too")[2]
     assert re.search(r"new@example.com, Support <span[^>]*>Viewer<", html)

@@ -76,7 +76,7 @@ def test_a_refused_call_leads_to_the_rule_that_refuses_it(caller: Caller, bob: U
         assert asked.context["decision"].number == 2
     refused = caller.last
     rule(caller.store)
-    assert "The rules were changed since: they allow this call now." in entry_page(client, refused)
+    assert "The rules have changed since then: they allow this call now." in entry_page(client, refused)
 
 
 def test_a_call_that_became_a_proposal_leads_to_its_rule(caller: Caller, bob: User) -> None:

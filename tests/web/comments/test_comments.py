@@ -230,7 +230,7 @@ def test_hostile_text_is_only_text(memory: Memory, alice: User) -> None:
 def test_a_memory_has_a_limit_of_comments(memory: Memory, alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(comments, "MOST", 1)
     begin(alice, memory)
-    assert "These are too many comments: at most" in begin(alice, memory, "another").content.decode()
+    assert "There are too many comments: the hub keeps at most" in begin(alice, memory, "another").content.decode()
     assert Comment.objects.count() == 1
 
 

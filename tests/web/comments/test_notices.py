@@ -46,10 +46,10 @@ def test_who_is_named_finds_the_comment_on_today_until_they_put_it_away(
     assert "For you" not in today(alice)
     assert "For you" not in today(carla)
     conversation = reverse("comment", args=[memory.store_id, comment.pk])
-    assert "This is for you." in signed_in(bob).get(conversation).content.decode()
+    assert "This conversation is for you." in signed_in(bob).get(conversation).content.decode()
     assert put_away(bob, memory, comment.pk) == 303
     assert "For you" not in today(bob)
-    assert "This is for you." not in signed_in(bob).get(conversation).content.decode()
+    assert "This conversation is for you." not in signed_in(bob).get(conversation).content.decode()
 
 
 def test_an_answer_is_told_to_all_who_wrote_there_and_answering_puts_it_away(

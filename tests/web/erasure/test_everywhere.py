@@ -330,16 +330,16 @@ def test_an_import_that_waits_and_has_a_text_is_cancelled_and_others_are_not(sto
     having = brought(client, store, archive(("new.md", b"Quellenberg waits")), name="templates.zip")
     other = brought(client, store, archive(("new.md", b"nothing")), name="plain.zip")
     html = find(client, "quellenberg")
-    assert "templates.zip</a> has one of these texts and is not over: the erasure cancels it." in html
+    assert "templates.zip</a> has one of these texts and is not finished: the erasure cancels it." in html
     assert "plain.zip" not in html
     letter = erase(client, html)
-    assert "1 import that was not over had one of these texts: it was cancelled" in letter
+    assert "1 unfinished import had one of these texts: it was cancelled" in letter
     having.refresh_from_db()
     other.refresh_from_db()
     assert (having.state, other.state) == (ImportState.CANCELLED, ImportState.PREVIEW)
     entry = AuditEntry.objects.of_chain(store.pk).of_command("erase").get()
-    assert f"The erasure of entry {entry.seq} cancelled it" in text_of_import(client, having)
-    assert f"The erasure of entry {entry.seq} cancelled it" in page(client, reverse("imports", args=[store.pk]))
+    assert f"The erasure of entry {entry.seq} cancelled the import" in text_of_import(client, having)
+    assert f"The erasure of entry {entry.seq} cancelled the import" in page(client, reverse("imports", args=[store.pk]))
     assert "cancelled the import templates.zip" in page(client, reverse("entry", args=[store.pk, entry.seq]))
     receipt = Receipt.objects.get(store=store.pk)
     assert receipt.content["imports"] == 1

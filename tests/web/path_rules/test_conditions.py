@@ -62,11 +62,11 @@ def test_a_question_says_whether_the_condition_is_met_now(hub: Hub, alice: User)
     )
     client = signed_in(alice)
     for verb, path, number, whys in (
-        ("edit", "/a.md", 1, ["This rule decides.", "Its condition is not met."]),
-        ("only_adds", "/a.md", 0, ["Its condition is not met.", "Its condition is not met."]),
-        ("only_adds", "/b.md", 2, ["Its condition is not met.", "This rule decides."]),
-        ("delete", "/b.md", 1, ["This rule decides.", "It matches too, but rule 1 comes first."]),
-        ("create", "/c.md", 0, ["Its condition is not met.", "Its condition is not met."]),
+        ("edit", "/a.md", 1, ["This rule decides.", "The condition of this rule is not met."]),
+        ("only_adds", "/a.md", 0, ["The condition of this rule is not met.", "The condition of this rule is not met."]),
+        ("only_adds", "/b.md", 2, ["The condition of this rule is not met.", "This rule decides."]),
+        ("delete", "/b.md", 1, ["This rule decides.", "This rule matches too, but rule 1 comes first."]),
+        ("create", "/c.md", 0, ["The condition of this rule is not met.", "The condition of this rule is not met."]),
     ):
         asked = client.get(listed(hub.store), {"verb": verb, "path": path})
         assert asked.context["decision"].number == number, (verb, path)

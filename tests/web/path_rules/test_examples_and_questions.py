@@ -81,7 +81,9 @@ def test_a_question_is_about_seeing_too(store: MemoryStore, agent: Agent, key: s
     client = signed_in(alice)
     assert "Rule 2 shows it, because it allows every change there." in ask(client, store, agent.pk, "see", "/shared/a")
     html = ask(client, store, agent.pk, "see", "/team/a.md")
-    assert "Rule 3 hides it" in html and "It is only about changes, so it neither shows nor hides anything." in html
+    assert (
+        "Rule 3 hides it" in html and "This rule is only about changes, so it neither shows nor hides anything." in html
+    )
     assert "No rule hides it, so the agent sees it." in ask(client, store, "", "see", "/team/a.md")
 
 

@@ -36,7 +36,7 @@ def test_an_example_takes_the_place_of_an_untouched_limit_of_one_agent(store: Me
     keys_and_roles.issue_key(agent, stores=[store], **BY)
     tried_and_saved(client, store, row("/a/"))
     begun = client.get(editor(store), {"protect": "/", "who": agent.pk})
-    assert "Each takes the place of rule 1" in begun.content.decode()
+    assert "Each example takes the place of rule 1" in begun.content.decode()
     limit, kept = row("/", who=agent.pk), row("/a/")
     shown = form(client, store, "example-write-only", limit, kept)
     assert patterns(shown) == ["/tickets/", "/", "/a/"]

@@ -49,7 +49,8 @@ def test_a_question_says_that_a_rule_hides_whatever_else_matches(store: MemorySt
     asked = signed_in(alice).get(listed(store), {"path": "/a/b.md", "verb": "edit"})
     assert "Rule 2 hides it: for the agent there is no memory at this path" in asked.content.decode()
     assert [one.why for one in asked.context["rules"]] == [
-        "It matches too, but rule 2 hides the memory.", "This rule decides.", "It matches too, but rule 2 comes first.",
+        "This rule matches too, but rule 2 hides the memory.", "This rule decides.",
+        "This rule matches too, but rule 2 comes first.",
     ]  # fmt: skip
 
 
@@ -83,7 +84,7 @@ def test_a_rule_ends_with_its_last_day(hub: Hub, alice: User) -> None:
         assert badge in client.get(listed(hub.store)).content.decode()
         assert asked.context["decision"].number == (0 if days < 0 else 1)
         assert [one.why for one in asked.context["rules"]] == [
-            "Its last day is over." if days < 0 else "This rule decides."
+            "The last day of this rule is over." if days < 0 else "This rule decides."
         ]
     saying = "No agent may create, change, delete or rename any memory under /notes/ until "
     assert saying in client.get(listed(hub.store)).content.decode()

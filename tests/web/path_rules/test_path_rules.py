@@ -194,10 +194,11 @@ def test_a_question_says_which_rule_decides_and_why_the_others_do_not(
     client = signed_in(alice)
     for who, verb, path, number, whys in (
         (agent.pk, "edit", "/policies/a.md", 1,
-         ["This rule decides.", "It matches too, but rule 1 comes first.", "It matches too, but rule 1 comes first."]),
+         ["This rule decides.", *["This rule matches too, but rule 1 comes first."] * 2]),
         (its_key.pk, "delete", "/policies/a.md", 2,
-         ["It is about other changes.", "This rule decides.", "It matches too, but rule 2 comes first."]),
-        ("", "edit", "/b.md", 3, ["It is for another agent.", "It is about other paths.", "This rule decides."]),
+         ["This rule is about other changes.", "This rule decides.", "This rule matches too, but rule 2 comes first."]),
+        ("", "edit", "/b.md", 3,
+         ["This rule is for another agent.", "This rule is about other paths.", "This rule decides."]),
     ):  # fmt: skip
         response = client.get(listed(store), {"who": who, "verb": verb, "path": path})
         assert response.context["decision"].number == number

@@ -137,7 +137,7 @@ def test_whoever_is_named_finds_it_on_today(curator: Client, store: MemoryStore,
     assert "Alice mentioned you on proposal #1" in today
     address = reverse("comment", args=[store.pk, last().pk])
     assert address in today
-    assert "This is for you." in reader.get(address).content.decode()
+    assert "This conversation is for you." in reader.get(address).content.decode()
     answer(curator, last(), "delete")
     assert "mentioned you" not in reader.get(reverse("today")).content.decode()
 

@@ -97,4 +97,7 @@ def test_lines_that_were_not_looked_for_are_not_called_nowhere(
     proposes(caller, "create", "/policies/b.md", file_text=f"An opening line.\nAnother line of it.\n{RULE}\n")
     page = shown(signed_in(alice), store, HX_Request="true")
     assert not found(page)
-    assert "No other memory has one of the first 2 new lines; the others were not looked for." in page.content.decode()
+    assert (
+        "No other memory has one of the first 2 new lines. The remaining lines were not searched for."
+        in page.content.decode()
+    )

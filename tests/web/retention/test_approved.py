@@ -45,7 +45,7 @@ def approve(memory: Memory) -> None:
 @pytest.mark.both_databases
 def test_the_box_is_rehearsed_saved_shown_and_obeyed(client: Client, store: MemoryStore, waiting: Memory) -> None:
     address = url("new_policy", store.pk)
-    assert "Not what a person has approved" in page(client, address)
+    assert "Keep what a person has approved" in page(client, address)
     html = client.post(address, OLD | {"act": "rehearse"}).content.decode()
     assert STAYS in html and "<b>1</b> memory to the trash" in html and waiting.pk in html
     assert "2 memories stay although their time is over: a person wrote or approved" in html

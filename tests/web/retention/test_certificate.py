@@ -103,7 +103,10 @@ def test_what_a_deleted_policy_left_in_the_trash_is_not_said_to_be_kept(old: Mem
         runs.allow(run.pk, done_by(now))
     to_the_end(run, now)
     deletes = page(client, reverse("delete_policy", args=[policy.pk]))
-    assert "if no policy matches, 30 days after they were moved" in deletes and "stay there" not in deletes
+    assert (
+        "If no policy matches, they are removed permanently 30 days after they were moved" in deletes
+        and "stay there" not in deletes
+    )
     client.post(reverse("delete_policy", args=[policy.pk]))
     address, rehearses = (reverse(name, args=[old.id]) for name in ("retention_certificate", "rehearsal"))
     shown = page(client, address)

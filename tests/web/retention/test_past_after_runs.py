@@ -129,7 +129,7 @@ def test_a_memory_that_was_removed_permanently_was_there(caller: Caller, client:
     assert "At both moments the memories are the same" in page(client, f"{changes}?from={after}")
     for query in ("", "?path=/gone"):
         html = shown(client, "restore_moment", store.pk, seq, query=query)
-        assert "Everything is already as it was" not in html and "They do not come back." in html
+        assert "Everything is already as it was" not in html and "These memories do not come back." in html
     entry = shown(client, "entry", store.pk, seq)
     assert "1 memory version that this entry made was removed permanently." in entry
 

@@ -272,7 +272,7 @@ def test_a_redacted_version_keeps_who_had_seen_it(caller: Caller, bob: User) -> 
     with tampering():
         MemoryVersion.objects.filter(memory=memory).update(text=None, redacted_at=BY["at"], redacted_by="u")
     assert seen(bob, memory, version=1) == {(read, 1)}
-    assert "Its text was redacted later" in readers(bob, memory, version=1).content.decode()
+    assert "The text of this version was redacted later" in readers(bob, memory, version=1).content.decode()
     assert seen(bob, memory, version=1, line=2) == {(read, 1)}
 
 

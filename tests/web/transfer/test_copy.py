@@ -117,7 +117,8 @@ def test_only_administrators_of_the_hub_may(caller: Caller, store: MemoryStore, 
 def test_an_empty_store_is_not_copied_and_the_form_says_why(store: MemoryStore, superuser: User) -> None:
     answer = signed_in(superuser).post(reverse("copy_store", args=[store.pk]), {"name": "x"})
     assert (
-        "It cannot be copied. There is no memory in it." in answer.content.decode() and MemoryStore.objects.count() == 1
+        "This memory store cannot be copied. There is no memory in it." in answer.content.decode()
+        and MemoryStore.objects.count() == 1
     )
 
 

@@ -221,7 +221,7 @@ def test_what_is_only_ticked_for_review_is_flagged_by_the_same_entry(
 def test_when_nothing_is_left_to_undo_the_spread_still_is(bad: Session, store: MemoryStore, curator: Client) -> None:
     send(curator, url_of(store, bad))
     page = curator.get(url_of(store, bad))
-    assert b"Nothing of it is left to undo." in page.content and b"Undo what is ticked" in page.content
+    assert b"Nothing of this change is left to undo." in page.content and b"Undo what is ticked" in page.content
     refund = seq_of("/refund.md")
     send(curator, url_of(store, bad), flag=[refund])
     assert b"See what is flagged" in curator.get("/").content

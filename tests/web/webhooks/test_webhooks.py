@@ -185,7 +185,7 @@ def test_each_act_is_done_and_told(client: Client, store: MemoryStore, hook: Web
     assert told(store)["generation"] == [1, 2]
     post(client, "rotate_webhook", hook.pk, form="once")  # the same form sent again
     assert Webhook.objects.get().generation == 2
-    assert "It has not been tried yet." in post(client, "test_webhook", hook.pk)
+    assert "This delivery has not been tried yet." in post(client, "test_webhook", hook.pk)
     assert "The webhook is paused." in post(client, "pause_webhook", hook.pk)
     assert told(store)["state"] == ["active", "paused"]
     html = post(client, "test_webhook", hook.pk)

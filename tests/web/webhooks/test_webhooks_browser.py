@@ -50,7 +50,7 @@ def test_from_a_first_webhook_to_sending_again(
         assert hook.events == ["finding.dismissed", "finding.opened", "proposal.opened", "review.needed"]
 
         page.get_by_role("button", name="Send a test").click()
-        expect(page.get_by_text("It has not been tried yet.")).to_be_visible()
+        expect(page.get_by_text("This delivery has not been tried yet.")).to_be_visible()
         there.answer = status(302, Location="/elsewhere")
         deliver(hook)
         expect(page.get_by_text("does not follow redirects")).to_be_visible()

@@ -140,7 +140,7 @@ def _require_arriving(job: Import) -> None:
     """Lock the import's row. Raise Refused if an erasure or a person has ended the import."""
     rows = Import.objects.select_for_update().filter(pk=job.pk, state=ImportState.ARRIVING)
     if not rows.values_list("pk", flat=True):
-        raise Refused("It was cancelled while it was being read.")
+        raise Refused("The import was cancelled while it was being read.")
 
 
 def _arrived(job: Import, brought: Brought, act: Act) -> None:
@@ -377,7 +377,10 @@ def cancel_erased(store: tree.Tree, having: Collection[str]) -> list[str]:
     jobs = Import.objects.filter(store_id=store.store, state__in=OPEN).order_by("pk")
     ended = [job for job in jobs if job.pk in having or job.state == ImportState.ARRIVING]
     for job in ended:
-        why = _("The erasure of entry %(seq)s cancelled it: it had one of the erased texts, or was still being read.")
+        why = _(
+            "The erasure of entry %(seq)s cancelled the import: it contained one of the erased texts, or was "
+            "still being read."
+        )
         job.problem = why % {"seq": store.seq}
         _end(job, ImportState.CANCELLED, store.at)
     return [job.pk for job in ended if job.pk in having]

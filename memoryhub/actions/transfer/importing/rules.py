@@ -59,14 +59,14 @@ def _fitting(told: dict[str, Any], place: str, agents: Any) -> Fitting:
         is_agent = rule.who.startswith(ids.AGENT)
         found = agents.filter(pk=rule.who) or (agents.filter(name=name) if name and is_agent else ())
         if not found:
-            return Fitting(rule, name, _("Its agent or key is not here."))
+            return Fitting(rule, name, _("The agent or key of the rule is not here."))
         rule = replace(rule, who=found[0].pk)
     if place:
         rule = replace(rule, pattern=place + (rule.pattern or "/"))
     try:
         path_rules.require_valid([rule])
     except BadRule:
-        return Fitting(rule, name, _("Its pattern is too long for this directory."))
+        return Fitting(rule, name, _("The pattern of the rule is too long for this directory."))
     if "*" in place:
         return Fitting(rule, name, _("The name of this directory has a *, which would match other directories too."))
     return Fitting(rule, name)
@@ -105,6 +105,6 @@ def _with_lines(one: Fitting, told: dict[str, Any], here: Here, store: str) -> F
     if version is None and memory and told["sha256"]:
         version = here.with_sum(memory, told["sha256"])
     if version is None:
-        return replace(one, why=_("The text whose lines it protects was not imported."))
+        return replace(one, why=_("The text whose lines the rule protects was not imported."))
     path = Memory.objects.among(store, [str(memory)]).values_list("path", flat=True).get()
     return replace(one, rule=replace(one.rule, pattern=path, only_if=lines._replace(version=version)))

@@ -14,9 +14,10 @@ T = TypeVar("T")
 MOST_LOOKED_AT = 500_000
 """How many texts all moves and removals of directories may examine in total."""
 _WORK = 1_000
-"""The work on a name that counts as one examined text, in bytes of its directories or in pairs of marks."""
+"""How much work on a name costs as much as examining one text: bytes of its directories, or pairs of marks."""
 _MOVED = 16
-"""The bytes of the name of a moved text that count as one examined text: it is checked again for each version."""
+"""How many bytes in the name of a moved text cost as much as examining one text: the name is checked again for each
+version."""
 
 
 class Places(Generic[T]):

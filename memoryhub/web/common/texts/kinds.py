@@ -117,7 +117,7 @@ SAYS: dict[str, Words] = {
     "bidirectional": _("People see another text in this line than agents read."),
     "encoded": _("This line hides readable text in a code."),
     "placeholder_url": _("This line asks agents to put something into an address."),
-    Group.SECRET: _("Whoever reads this line can use the secret in it."),
+    Group.SECRET: _("Everyone who reads this line can use the secret in it."),
     Group.PERSONAL: _("This line has personal data."),
     Group.POISON: _("This line tries to steer the agents that read it."),
 }

@@ -97,7 +97,7 @@ def render(text: str) -> SafeString:
     html = mark_safe(_CLEANER.clean(_with_boxes(_PARSER.render(text, env))))
     if env.get("brackets", 0) < MOST_BRACKETS:
         return html
-    reason = _("This text has too many brackets: the later ones are not rendered as links. Read it as text.")
+    reason = _("This text has too many brackets: after some of them, links are not rendered. Read it as text.")
     return format_html("<p>{}</p>{}", reason, html)
 
 

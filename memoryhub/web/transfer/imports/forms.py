@@ -99,5 +99,7 @@ class StoreSourceForm(PlaceForm):
 def _visible(value: str) -> str:
     """Return the value if it can be part of a header or a URL. Otherwise, raise ValidationError."""
     if not (value.isascii() and value.isprintable()) or " " in value or "/" in value:
-        raise ValidationError(_("It contains a space or another character that is not allowed. Copy it again."))
+        raise ValidationError(
+            _("The key contains a space or another character that is not allowed. Copy the key again.")
+        )
     return value
