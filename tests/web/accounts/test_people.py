@@ -149,7 +149,7 @@ def test_sending_the_form_again_makes_no_other_invitation(superuser: User) -> No
 def test_an_administrator_can_be_invited(superuser: User) -> None:
     client = signed_in(superuser)
     response = client.post("/people/invite", {"email": "dora@example.com", "is_superuser": "on"})
-    assert "It makes the person an administrator of the hub" in text(response)
+    assert "The link makes the person an administrator of the hub" in text(response)
     joins = {"name": HOSTILE, "password": "a wholly different one", "again": "a wholly different one"}
     Client().post(link_in(response), joins)
     assert User.objects.get(email="dora@example.com").is_superuser

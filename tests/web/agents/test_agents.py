@@ -112,7 +112,11 @@ def test_sessions_in_other_stores_are_not_shown(
     assert "run-here" in everything and "run-there" in everything
     assert f"/sessions/{Session.objects.get(name='run-here').id}" in theirs
     assert f"/audit?agent={agent.id}" in theirs
-    assert theirs.index("Recent sessions") < theirs.index("Path rules that name it") < theirs.index("Connect a client")
+    assert (
+        theirs.index("Recent sessions")
+        < theirs.index("Path rules that name this agent")
+        < theirs.index("Connect a client")
+    )
     assert f'href="/audit?agent={agent.id}&outcome=error">Its failed calls</a>' in theirs
 
 

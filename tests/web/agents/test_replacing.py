@@ -92,7 +92,7 @@ def test_who_revokes_the_old_key_reads_which_key_has_its_rights_now_and_whether_
     for unlike in ({"stores": [store, other]}, {"all_stores": True}, {"stores": [store], "access": Access.MANAGE}):
         keys_and_roles.issue_key(agent, **unlike, **later)
     page = text(client.get(reverse("revoke_key", args=[old.pk])))
-    assert "Issue one with the same rights first" in page and "The new key" not in page
+    assert "First issue a key with the same rights" in page and "The new key" not in page
     assert f"…{before.hint}, " in page.partition('name="others"')[2], "only among those that can be revoked with it"
     assert before.hint not in page.partition('name="others"')[0]
     new, _ = keys_and_roles.issue_key(agent, stores=[store], access=Access(old.access), **later)
@@ -104,4 +104,4 @@ def test_who_revokes_the_old_key_reads_which_key_has_its_rights_now_and_whether_
     page = text(client.get(reverse("revoke_key", args=[old.pk])))
     assert "It was last used <time" in page and "not been used" not in page
     keys_and_roles.revoke_key(new, **later)
-    assert "Issue one with" in text(client.get(reverse("revoke_key", args=[old.pk])))
+    assert "First issue a key with" in text(client.get(reverse("revoke_key", args=[old.pk])))

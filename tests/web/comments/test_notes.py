@@ -260,7 +260,7 @@ def test_the_audit_says_what_was_told(caller: Caller, memory: Memory, agent: Age
     view(caller)
     entry = newest_entry(memory.store_id)
     body = browser.get(reverse("entry", args=[memory.store_id, entry.seq])).content.decode()
-    assert "Told the agent at the end of the answer" in body
+    assert "What the agent was told at the end of the answer" in body
     assert "a note of a reviewer to you about line 2: Use euros." in body
     assert "the agent received exactly this" in body
     assert reverse("comment", args=[memory.store_id, newest().pk]) in body

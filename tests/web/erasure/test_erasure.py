@@ -82,7 +82,7 @@ def test_what_was_proposed_is_listed_and_a_hold_on_the_memory_protects_it(
     assert 'id="group-change"' in html and "Changes that agents proposed" in html
     proposed = html[html.index('id="group-change"') : html.index("</ul>", html.index('id="group-change"'))]
     assert f"<mark>{SUBJECT}</mark>" in proposed and "/policies/a.md" in proposed and "held" in proposed
-    assert "Nothing can be erased while they are in force" in html
+    assert "Nothing can be erased while these holds are in force" in html
     release(store.id, held.pk, act(alice))
     assert "Erased from 1 memory store" in erase(signed_in(alice), find(signed_in(alice), store, SUBJECT))
     assert everywhere(SUBJECT) == []

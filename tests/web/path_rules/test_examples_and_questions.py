@@ -93,7 +93,7 @@ def test_a_question_knows_what_the_key_may_do(store: MemoryStore, agent: Agent, 
     reading = new_key(agent, store, "Dashboard", Access.READ)
     client = signed_in(alice)
     html = ask(client, store, reading.pk, "edit", "/policies/a.md")
-    assert "This key may only read." in html and "It changes nothing, whatever the rules allow." in html
+    assert "This key may only read." in html and "So the agent changes nothing, whatever the rules allow." in html
     assert f"with the key Dashboard (…{reading.hint})" in html
     assert "The keys of this agent may only read here." in ask(client, store, agent.pk, "edit", "/policies/a.md")
     assert "only read" not in ask(client, store, reading.pk, "see", "/policies/a.md")
@@ -113,7 +113,7 @@ def test_the_pages_of_an_agent_and_of_a_key_lead_to_the_rules_that_name_them(
     page, revoke = reverse("agent", args=[agent.pk]), reverse("revoke_key", args=[issued.pk])
     client = signed_in(alice)
     assert '<p class="muted">None.</p>' in client.get(page).content.decode()
-    assert "Path rules that name it" not in client.get(revoke).content.decode()
+    assert "Path rules that name this key" not in client.get(revoke).content.decode()
     save(
         store,
         PathRule(Effect.REFUSE, "/a/", reason=f"not for {issued.pk}"),

@@ -77,13 +77,13 @@ def test_a_limit_that_stops_the_merge_is_named_before_it(store: MemoryStore, key
     caller = begun(store, key, "/policies/a.md")
     proposes(caller, "create", "/policies/new.md", file_text="x" * 50)
     proposes(caller, "create", "/policies/b.md", file_text="x")
-    assert "It cannot be merged as it is" not in shown(curator, store)
+    assert "This change cannot be merged as it is" not in shown(curator, store)
     limit(store, limit_memory_bytes=40)
     html = shown(curator, store)
-    assert html.count("It cannot be merged as it is:") == 1
+    assert html.count("This change cannot be merged as it is:") == 1
     assert "50" in html and "40" in html
     limit(store, limit_memories=2)
-    assert shown(curator, store).count("It cannot be merged as it is:") == 1, "the second new memory"
+    assert shown(curator, store).count("This change cannot be merged as it is:") == 1, "the second new memory"
 
 
 def test_the_checks_take_a_fixed_number_of_queries(store: MemoryStore, key: str, curator: Client) -> None:

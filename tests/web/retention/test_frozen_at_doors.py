@@ -74,7 +74,7 @@ def test_a_frozen_text_is_refused_with_its_reason_and_nothing_changed(
 
 
 def test_whoever_gives_a_reason_knows_that_agents_read_it(store: MemoryStore, alice: User) -> None:
-    assert "agents read it too" in signed_in(alice).get(reverse("holds", args=[store.pk])).content.decode()
+    assert "agents read the reason too" in signed_in(alice).get(reverse("holds", args=[store.pk])).content.decode()
 
 
 def test_the_inbox_and_the_findings_offer_nothing_that_the_hold_refuses(

@@ -132,7 +132,7 @@ def test_letting_go_asks_first_and_stays_in_the_list(client: Client, store: Memo
     html = client.post(address, {"note": "settled"}, follow=True).content.decode()
     assert "The legal hold was released." in html and "Ended" in html and "released by Alice" in html
     assert (newest(store).command, newest(store).note) == ("release", "settled")
-    assert "It had already ended." in client.post(address, follow=True).content.decode()
+    assert "This pin or hold had already ended." in client.post(address, follow=True).content.decode()
     assert "This pin or hold has already ended." in page(client, address)
 
 

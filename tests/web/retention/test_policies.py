@@ -149,7 +149,9 @@ class TestSave:
         seen = form_with(post(client, address, act="save", **UNREAD), "seen")["seen"]
         saved(client, address, **(UNREAD | {"expire_unread_days": "50"}))
         html = post(client, address, act="save", **(UNREAD | {"seen": seen}))
-        assert "Save this policy?" in html and "What it has moved to the trash before stays there" in html
+        assert (
+            "Save this policy?" in html and "Memories that the policy has already moved to the trash stay there" in html
+        )
         assert RetentionPolicy.objects.get().expire_unread_days == 50
 
     @pytest.mark.both_databases

@@ -180,7 +180,9 @@ def test_a_link_says_that_somebody_with_an_account_accepts_and_lets_anybody_else
         response = signed_in(alice).post(at(store), {"email": email, "role": "viewer", "form": email})
         said.append(text(response).replace(email, "…"))
         link = re.search(r"http://127\.0\.0\.1:8000(/invitations/[\w-]+)", text(response))
-        assert link is not None and "If this address already has an account, they sign in and accept" in said[-1]
+        assert (
+            link is not None and "If this address already has an account, the person signs in and accepts" in said[-1]
+        )
     page = text(signed_in(alice).get(link[1]))
     assert f"You are signed in as {alice.email}" in page and 'action="/sign-out"' in page
     assert 'href="/sign-in"' not in page, "it leads somebody who is signed in away from the link"

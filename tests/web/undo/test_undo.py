@@ -262,7 +262,7 @@ def test_viewers_look_and_curators_do(bad: Session, store: MemoryStore, bob: Use
     seq = newest(store).seq
     for url in urls:
         page = preview(signed_in(bob), url)
-        assert "A curator of the store can carry it out." in page.content.decode()
+        assert "A curator of the store can apply it." in page.content.decode()
         assert "data-undo-button" not in page.content.decode()
         digest = {"digest": page.context["plan"].digest}
         assert signed_in(bob).post(url, digest).status_code == 403

@@ -116,7 +116,7 @@ def _release(request: Request, store: MemoryStore, hold: Hold) -> None:
     try:
         holds.release(store.pk, hold.pk, by)
     except holds.Released:
-        messages.info(request, _("It had already ended."))
+        messages.info(request, _("This pin or hold had already ended."))
     else:
         messages.success(request, _("The legal hold was released.") if is_legal else _("The pin was removed."))
 

@@ -25,13 +25,13 @@ class TermsForm(forms.Form):
     kind = forms.ChoiceField(label=_("Kind"), widget=forms.RadioSelect)
     freezes = forms.BooleanField(
         label=_("Freeze the text too"), required=False,
-        help_text=_("Only with a legal hold. No one can edit or move what is held: no person, agent, import or "
+        help_text=_("Only with a legal hold. No one can edit or move a held memory: no person, agent, import or "
                     "undo. If you do not freeze the text, it can still be changed, and every version stays."),
     )  # fmt: skip
     reason = forms.CharField(
         label=_("Why"), max_length=MOST_REASON, widget=forms.Textarea(attrs={"rows": 2}),
-        help_text=_("Everyone who sees the hold can read the reason, and the audit keeps it. If you freeze the text, "
-                    "agents read it too: the hub gives it as the reason when it refuses their changes."),
+        help_text=_("Everyone who sees the hold can read the reason, and the audit keeps it. If you freeze the "
+                    "text, agents read the reason too: the hub names it when it refuses their changes."),
     )  # fmt: skip
     case_number = forms.CharField(
         label=_("Case"), required=False, max_length=LONGEST_CASE, widget=forms.TextInput(attrs={"autocomplete": "off"}),
