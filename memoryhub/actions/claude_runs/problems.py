@@ -6,10 +6,10 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy
 
 PROBLEMS: Mapping[str, str | Promise] = {
-    "no_key": gettext_lazy("The hub has no key for Claude’s API. Its administrator sets ANTHROPIC_API_KEY."),
+    "no_key": gettext_lazy("The hub has no key for Claude’s API. The administrator of the hub sets ANTHROPIC_API_KEY."),
     "not_allowed": gettext_lazy("The person who started the run may no longer run Claude in this memory store."),
     "wrong_key": gettext_lazy(
-        "Claude’s API does not accept the hub’s key. Its administrator checks ANTHROPIC_API_KEY."
+        "Claude’s API does not accept the hub’s key. The administrator of the hub checks ANTHROPIC_API_KEY."
     ),
     "forbidden": gettext_lazy("The hub’s key may not do this at Claude’s API."),
     "no_model": gettext_lazy("Claude’s API does not know this model, or the hub’s key may not use it."),

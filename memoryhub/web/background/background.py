@@ -37,7 +37,7 @@ WORDS = {
     ),
     "figures": (gettext_lazy("Figures"), gettext_lazy("counts what the overviews show")),
     "retention": (gettext_lazy("Retention"), gettext_lazy("finds what the retention policies should remove")),
-    "runs": (gettext_lazy("Retention runs"), gettext_lazy("remove what the retention policies say")),
+    "runs": (gettext_lazy("Retention runs"), gettext_lazy("remove what is due by the retention policies")),
     "imports": (gettext_lazy("Imports"), gettext_lazy("import memories")),
     "scans": (gettext_lazy("Scans"), gettext_lazy("scan the history for sensitive text")),
     "findings": (gettext_lazy("Findings"), gettext_lazy("check that resolved findings are still resolved")),
@@ -55,7 +55,7 @@ WORDS = {
         gettext_lazy("counts the calls of keys that made too many in a minute"),
     ),
     "verification": (gettext_lazy("Verification"), gettext_lazy("checks all audit entries when a person asks for it")),
-    "claude_runs": (gettext_lazy("Claude runs"), gettext_lazy("send what people ask of Claude to its API")),
+    "claude_runs": (gettext_lazy("Claude runs"), gettext_lazy("send the tasks that people give to Claude to its API")),
     "backups": (gettext_lazy("Backups"), gettext_lazy("makes the planned backups and deletes old ones")),
     "disk": (
         gettext_lazy("Disk reserve"),

@@ -163,15 +163,15 @@ _OF_CALLS: tuple[tuple[re.Pattern[str], Promise], ...] = (
     (_pattern(results.does_not_exist, "path"), _NOTHING_AT),
     (
         re.compile("No replacement was performed, old_str .*", re.DOTALL),
-        _("The text that it wanted to replace is not there in exactly this form."),
+        _("The text to replace is not there in exactly this form."),
     ),
     (
         re.compile("No replacement was performed. Multiple occurrences of old_str .*", re.DOTALL),
-        _("The text that it wanted to replace is there more than once."),
+        _("The text to replace is there more than once."),
     ),
     (
         re.compile("Error: Invalid `(insert_line|view_range)`.*(within the range|second element).*", re.DOTALL),
-        _("It named lines that the memory does not have."),
+        _("The call named lines that the memory does not have."),
     ),
     (
         re.compile("Error: Path must start with /memories, got: (?P<path>.*)", re.DOTALL),
@@ -181,6 +181,6 @@ _OF_CALLS: tuple[tuple[re.Pattern[str], Promise], ...] = (
         re.compile("Error: Parameter `(?P<name>[a-z_]+)` is required for command: .*"),
         _("The call lacks the parameter %(name)s."),
     ),
-    (_pattern(results.key_may_not_write), _("Its key may only read this memory store.")),
+    (_pattern(results.key_may_not_write), _("The key of the agent may only read this memory store.")),
 )
 """Refusals of calls that people cannot make, or whose sentence for people differs."""

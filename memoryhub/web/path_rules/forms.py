@@ -38,7 +38,7 @@ EFFECTS = (
     (Effect.REFUSE.value, _("Refuse")),
     (Effect.PROPOSE.value, _("Propose: a person decides")),
     (Effect.ALLOW.value, _("Allow")),
-    (Effect.HIDE.value, _("Hide: it does not exist for the agent")),
+    (Effect.HIDE.value, _("Hide: the memory does not exist for the agent")),
 )
 ALL = [verb.value for verb in Verb]
 EXAMPLES: dict[str, tuple[Any, tuple[Row, ...]]] = {

@@ -56,8 +56,8 @@ def test_a_refused_call_says_why_in_plain_words_and_names_its_path(caller: Calle
         "The path /../etc/passwd would lead out of the memory store.",
         "There is nothing at /none.md.",
         "The path /elsewhere does not begin with /memories.",
-        "It named lines that the memory does not have.",
-        "The text that it wanted to replace is not there in exactly this form.",
+        "The call named lines that the memory does not have.",
+        "The text to replace is not there in exactly this form.",
     ):
         assert told in page, told
     assert "escape /memories" not in page
