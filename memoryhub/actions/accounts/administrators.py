@@ -1,14 +1,14 @@
 """Gives people the role of an administrator of the hub, and takes this role away."""
 
-from collections.abc import Iterable
 from datetime import datetime
 
 from memoryhub.actions.accounts import keys_and_roles, people, second_person, withdrawals
 from memoryhub.actions.accounts.keys_and_roles import LastAdministrator
+from memoryhub.actions.accounts.withdrawals import Keys, Webhooks
 from memoryhub.actions.core import audit
 from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.actions.core.transactions import writing
-from memoryhub.models import Door, Key, User, Webhook
+from memoryhub.models import Door, User
 
 
 def set_administrator(
@@ -19,15 +19,15 @@ def set_administrator(
     door: Door,
     at: datetime,
     keep_one: bool = True,
-    revoke: Iterable[Key] = (),
-    pause: Iterable[Webhook] = (),
+    revoke: Keys = tuple,
+    pause: Webhooks = tuple,
 ) -> bool:
     """Make a person an administrator of the hub, or take this role away. Return whether the role changed.
 
-    If the role is taken away, the same transaction also ends the invitations that the person may no longer grant and
-    the requests for a second person that the person made or allowed. The keys in `revoke` are revoked too, and the
-    webhooks in `pause` paused. With `keep_one`, raises LastAdministrator if the hub would lose its last active
-    administrator.
+    Losing it also ends, in the same transaction, the invitations that the person may no longer grant and the requests
+    for a second person that the person made or allowed. The keys that `revoke` returns under the lock are revoked too,
+    and the webhooks that `pause` returns paused. With `keep_one`, raises LastAdministrator if the hub would lose its
+    last active administrator.
     """
     act = Act(actor, door, at)
     with writing():
@@ -44,6 +44,6 @@ def set_administrator(
         if not is_one:
             withdrawals.withdraw_lapsed(user, act, heads)
             withdrawals.pause_webhooks(pause, heads, act)
-        for key in revoke:
+        for key in revoke():
             keys_and_roles.revoke_key(key, actor=actor, door=door, at=at)
     return True

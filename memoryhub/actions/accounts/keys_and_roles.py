@@ -2,16 +2,18 @@
 
 import secrets
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
 from memoryhub.actions.accounts import withdrawals
+from memoryhub.actions.accounts.withdrawals import Keys, Webhooks
 from memoryhub.actions.core import audit, tree
 from memoryhub.actions.core.audit import Act, Actor, Record
 from memoryhub.actions.core.rules.roles import write_role
 from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.memories import calls
-from memoryhub.models import Access, Agent, Door, Key, KeyStore, MemoryStore, Role, User, Webhook
+from memoryhub.models import Access, Agent, Door, Key, KeyStore, MemoryStore, Role, User
 from memoryhub.pure import ids
 
 KEY_PREFIX = "mh_"
@@ -19,6 +21,10 @@ KEY_PREFIX = "mh_"
 
 class NameTaken(Exception):
     """Another agent has this name."""
+
+
+class MayNotIssue(Exception):
+    """The person may not, or may no longer, issue the key."""
 
 
 class LastAdministrator(Exception):
@@ -39,15 +45,15 @@ def set_role(
     door: Door,
     at: datetime,
     keep_admin: bool = False,
-    revoke: Iterable[Key] = (),
-    pause: Iterable[Webhook] = (),
+    revoke: Keys = tuple,
+    pause: Webhooks = tuple,
 ) -> None:
     """Give a person a role in a store, or remove it (None). Without a change, nothing is written.
 
-    The same transaction withdraws invitations that the person made and may no longer grant, revokes the keys in
-    `revoke`, and pauses the webhooks of the store in `pause`. If the role becomes lower, it also withdraws invitations
-    to this store for the person's own address. With `keep_admin`, raises LastAdministrator if the store would lose its
-    last active admin.
+    The same transaction withdraws invitations that the person made and may no longer grant, revokes the keys that
+    `revoke` returns once the store is locked, and pauses the webhooks of the store that `pause` returns. If the role
+    becomes lower, it also withdraws invitations to this store for the person's own address. With `keep_admin`, raises
+    LastAdministrator if the store would lose its last active admin.
     """
     with tree.locked(store.id, Act(actor, door, at)) as locked:
         before = write_role(store, user, role, at)
@@ -61,7 +67,7 @@ def set_role(
         if before is not None and (role is None or not role.includes(before)):
             withdrawals.withdraw_those_to(user, store, locked.head, locked.act)
         withdrawals.pause_webhooks(pause, {store.id: locked.head}, locked.act)
-        for key in revoke:
+        for key in revoke():
             revoke_key(key, actor=actor, door=door, at=at)
 
 
@@ -120,21 +126,18 @@ def issue_key(
     at: datetime,
     created_by: User | None = None,
 ) -> tuple[Key, str]:
-    """Create a key; return it and its secret. The secret is not stored and cannot be shown again."""
+    """Create a key; return it and its secret. The secret is not stored and cannot be shown again.
+
+    The stores are locked first: otherwise PostgreSQL would lock them at the commit, when it checks the foreign keys,
+    after the hub's chain.
+    """
     secret = KEY_PREFIX + secrets.token_urlsafe(32)
     with writing():
+        _lock(stores)
         key = Key.objects.create(
-            id=ids.new_id(ids.KEY, at),
-            agent=agent,
-            name=name,
-            digest=calls.digest_of_key(secret),
-            hint=secret[-4:],
-            access=access,
-            all_stores=all_stores,
-            created_at=at,
-            created_by=created_by,
-            expires_at=expires_at,
-        )
+            id=ids.new_id(ids.KEY, at), agent=agent, name=name, digest=calls.digest_of_key(secret), hint=secret[-4:],
+            access=access, all_stores=all_stores, created_at=at, created_by=created_by, expires_at=expires_at,
+        )  # fmt: skip
         KeyStore.objects.bulk_create(KeyStore(key=key, store=store) for store in stores)
         details = {
             "key": key.id,
@@ -147,6 +150,36 @@ def issue_key(
         }
         audit.on_hub(Act(actor, door, at), Record("issue_key", input=audit.to_json(details)))
     return key, secret
+
+
+def issue_key_by(
+    user: User, agent: Agent, *, stores: Sequence[MemoryStore] = (), all_stores: bool = False, at: datetime, **more: Any
+) -> tuple[Key, str]:
+    """Create a key as `issue_key` does, if the person may do so in this moment. Raises MayNotIssue.
+
+    The stores and the hub's chain are locked, so that no one takes the right from the person at the same moment: each
+    key is made before that, and can be revoked with it, or not at all.
+    """
+    with writing():
+        _lock(stores)
+        audit.lock_hub()
+        if not _may_issue(User.objects.get(pk=user.pk), agent, stores, all_stores=all_stores, at=at):
+            raise MayNotIssue
+        return issue_key(agent, stores=stores, all_stores=all_stores, created_by=user, at=at, **more)
+
+
+def _lock(stores: Sequence[MemoryStore]) -> None:
+    chosen = MemoryStore.objects.filter(pk__in=[store.pk for store in stores])
+    list(chosen.select_for_update().order_by("pk").values_list("pk"))
+
+
+def _may_issue(user: User, agent: Agent, stores: Sequence[MemoryStore], *, all_stores: bool, at: datetime) -> bool:
+    if user.is_superuser or not user.is_active:
+        return user.is_active
+    administered = MemoryStore.objects.administered_by(user).filter(pk__in=[store.pk for store in stores])
+    if all_stores or not stores or administered.count() != len(stores):
+        return False
+    return Agent.objects.filter(pk=agent.pk).without_hub_wide_keys(at).exists()
 
 
 def revoke_key(key: Key, *, actor: Actor, door: Door, at: datetime) -> None:

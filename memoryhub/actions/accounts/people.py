@@ -1,7 +1,6 @@
 """People: the first administrator, invitations, and what people change in their own accounts."""
 
 import hashlib
-from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -10,12 +9,13 @@ from django.db.models import Q
 
 from memoryhub.actions.accounts import browsers, keys_and_roles, passwords, second_person, sign_in, tries, withdrawals
 from memoryhub.actions.accounts.keys_and_roles import LastAdministrator
+from memoryhub.actions.accounts.withdrawals import Keys, Webhooks
 from memoryhub.actions.core import audit, tree
 from memoryhub.actions.core.audit import Act, Actor, Record
 from memoryhub.actions.core.hub import outbox
 from memoryhub.actions.core.rules.roles import write_role
 from memoryhub.actions.core.transactions import writing
-from memoryhub.models import Door, Invitation, Key, MailChoice, MailKind, Member, MemoryStore, Role, User, Webhook
+from memoryhub.models import Door, Invitation, MailChoice, MailKind, Member, MemoryStore, Role, User
 from memoryhub.models.access import fold_email
 from memoryhub.models.audit import ActorKind
 from memoryhub.pure import ids
@@ -278,15 +278,15 @@ def set_active(
     actor: Actor,
     door: Door,
     at: datetime,
-    revoke: Iterable[Key] = (),
-    pause: Iterable[Webhook] = (),
+    revoke: Keys = tuple,
+    pause: Webhooks = tuple,
 ) -> None:
     """Activate or deactivate a person. Without a change, nothing is written; earlier acts keep the person's name.
 
     A deactivation also ends the person's browser sessions, password links, the invitations that the person made, and
-    the requests for a second person that the person made or allowed, in the same transaction. The keys in `revoke` are
-    revoked too, and the webhooks in `pause` paused. Raises LastAdministrator if the hub would have no active
-    administrator left.
+    the requests for a second person that the person made or allowed, in the same transaction. The keys that `revoke`
+    returns under the lock are revoked too, and the webhooks that `pause` returns paused. Raises LastAdministrator if
+    the hub would have no active administrator left.
     """
     act = Act(actor, door, at)
     with writing():
@@ -306,5 +306,5 @@ def set_active(
                 withdrawals.withdraw(link, actor=actor, door=door, at=at)
             withdrawals.withdraw_lapsed(user, act, heads)
             withdrawals.pause_webhooks(pause, heads, act)
-        for key in revoke:
+        for key in revoke():
             keys_and_roles.revoke_key(key, actor=actor, door=door, at=at)

@@ -3,7 +3,7 @@
 It also pauses webhooks of a person who loses a role or the account.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -12,8 +12,12 @@ from memoryhub.actions.core import audit, tree
 from memoryhub.actions.core.audit import Act, Actor, Record
 from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.webhooks import manage
-from memoryhub.models import Door, Invitation, MemoryStore, User, Webhook
+from memoryhub.models import Door, Invitation, Key, MemoryStore, User, Webhook
 from memoryhub.models.access import InvitationQuerySet
+
+Keys = Callable[[], Iterable[Key]]
+Webhooks = Callable[[], Iterable[Webhook]]
+"""What ends with a right. It is asked for under the lock, so that nothing is missing that was made until then."""
 
 
 def lock_chain_of(store: MemoryStore | None, act: Act) -> audit.ChainHead:
@@ -28,13 +32,13 @@ def withdraw(invitation: Invitation, *, actor: Actor, door: Door, at: datetime) 
         _end(invitation, lock_chain_of(invitation.store, act), act)
 
 
-def lock_stores_of(maker: User, act: Act, webhooks: Iterable[Webhook] = ()) -> dict[str, audit.ChainHead]:
+def lock_stores_of(maker: User, act: Act, webhooks: Webhooks = tuple) -> dict[str, audit.ChainHead]:
     """Lock the chains of the stores to which a person has invited, and of the webhooks; return their heads by store id.
 
     They are locked in the order of their ids. Call it before the hub's chain is locked.
     """
     stores = _unused(maker, act.at).filter(store__deleted_at=None).values_list("store_id", flat=True)
-    concerned = {*stores, *(webhook.store_id for webhook in webhooks)} - {None}
+    concerned = {*stores, *(webhook.store_id for webhook in webhooks())} - {None}
     return {store: tree.lock(store, act).head for store in sorted(concerned)}
 
 
@@ -61,11 +65,13 @@ def withdraw_those_to(user: User, store: MemoryStore, head: audit.ChainHead, act
         _end(invitation, head, act)
 
 
-def pause_webhooks(webhooks: Iterable[Webhook], heads: Mapping[str, audit.ChainHead], act: Act) -> None:
-    """Pause webhooks in the transaction in which their maker loses a role or the account. `heads` are the locked chains
-    of the webhooks' stores."""
-    for webhook in Webhook.objects.select_for_update().filter(pk__in=[one.pk for one in webhooks]).order_by("pk"):
-        head = heads[webhook.store_id] if webhook.store_id else audit.lock_hub()
+def pause_webhooks(webhooks: Webhooks, heads: Mapping[str, audit.ChainHead], act: Act) -> None:
+    """Pause webhooks, in the transaction in which their maker leaves. `heads` are the locked chains of their stores.
+
+    A webhook of another store, made after these locks, is recorded in the hub's chain.
+    """
+    for webhook in Webhook.objects.select_for_update().filter(pk__in=[one.pk for one in webhooks()]).order_by("pk"):
+        head = heads.get(webhook.store_id or "") or audit.lock_hub()
         manage.pause_in(webhook, partial(audit.append, head, act), act.at)
 
 

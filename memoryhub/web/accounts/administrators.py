@@ -19,7 +19,7 @@ from memoryhub.actions.accounts.single_sign_on import decides_administrators
 from memoryhub.models import Invitation, Key, Member, Role, User, Webhook
 from memoryhub.models.access import InvitationQuerySet
 from memoryhub.templatetags.visible import isolated
-from memoryhub.web.accounts.leaving_keys import Chosen, chosen, count_of, rows_of, told_of, webhooks_of
+from memoryhub.web.accounts.leaving_keys import Ending, count_of, ending_of, rows_of, told_of, webhooks_of
 from memoryhub.web.common.guards.access import by, person, superuser_only
 from memoryhub.web.common.guards.fresh import proof
 from memoryhub.web.common.guards.second import counted, guard
@@ -58,17 +58,19 @@ def _taking(request: Request, user: User) -> HttpResponse:
     """Show the keys, webhooks and invitations of an administrator that reach beyond the person's own memory stores. On
     POST, take the role away, revoke the ticked keys and pause the ticked webhooks."""
     reaching, links = Key.objects.beyond(user), _links_of(user)
-    keys, issued = rows_of(reaching, user, person(request)), count_of(reaching, user)
     administered = Member.objects.filter(user=user, role=Role.ADMIN).values("store")
     elsewhere = Webhook.objects.filter(Q(store=None) | ~Q(store__in=administered))
-    webhooks = webhooks_of(elsewhere.order_by("store__name", "name", "id"), user)
-    if request.method == "POST" and (ending := chosen(request, keys, webhooks)) is not None:
+    sending = elsewhere.order_by("store__name", "name", "id")
+    if request.method == "POST":
+        ending = ending_of(request, user, reaching, sending)
         asks = proof(request)
         if user.is_active:  # the role of a deactivated account has no effect
             asks = guard(request, "unset_administrator", lambda: _words(user, ending))
         if asks is not None:
             return asks
-        return _taken(request, user, ending, issued - len(ending.keys), len(webhooks) - len(ending.webhooks))
+        return _taken(request, user, ending)
+    keys, issued = rows_of(reaching, user, person(request)), count_of(reaching, user)
+    webhooks = webhooks_of(sending, user)
     left = second_person.administrators() - user.is_active
     shown: dict[str, Any] = {"subject": user, "leaving": user, "keys": keys, "webhooks": webhooks}
     shown |= {"invitations": links.newest()[:ROWS], "more_keys": issued - len(keys), "is_last": left < 1}
@@ -76,9 +78,7 @@ def _taking(request: Request, user: User) -> HttpResponse:
     return render(request, "accounts/administrator.html", shown)
 
 
-def _taken(request: Request, user: User, ending: Chosen, keys: int, webhooks: int) -> HttpResponse:
-    """Take the role away. `keys` and `webhooks` are the numbers of the person's keys and webhooks that go on
-    working."""
+def _taken(request: Request, user: User, ending: Ending) -> HttpResponse:
     links = _links_of(user).count()
     try:
         set_administrator(user, False, revoke=ending.keys, pause=ending.webhooks, **by(request))
@@ -86,7 +86,8 @@ def _taken(request: Request, user: User, ending: Chosen, keys: int, webhooks: in
         messages.error(request, _("The hub needs an administrator. Make another person an administrator first."))
         return see_other(request, "people")
     done = _("%(name)s is no administrator of the hub any more.") % {"name": isolated(str(user))}
-    messages.success(request, told_of(done, user, ending, links, keys, webhooks))
+    messages.success(request, told_of(done, user, ending, links, *ending.going_on()))
+    ending.say_late(request)
     return see_other(request, "today" if user == person(request) else "people")
 
 
@@ -97,10 +98,11 @@ def _links_of(user: User) -> InvitationQuerySet:
     return Invitation.objects.open(timezone.now()).filter(~stay, made_by=user)
 
 
-def _words(user: User, ending: Chosen | None = None) -> Words:
+def _words(user: User, ending: Ending | None = None) -> Words:
     said = [(_("Person"), f"{user} ({user.email})")]
-    if ending and ending.keys:
-        said.append((_("Keys to revoke"), counted(len(ending.keys))))
-    if ending and ending.webhooks:
-        said.append((_("Webhooks to pause"), counted(len(ending.webhooks))))
+    if ending is None:
+        return said
+    for label, ends in ((_("Keys to revoke"), ending.keys()), (_("Webhooks to pause"), ending.webhooks())):
+        if count := sum(one.pk in ending.ticked for one in ends):
+            said.append((label, counted(count)))
     return said

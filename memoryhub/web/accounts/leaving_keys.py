@@ -2,7 +2,7 @@
 paused."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from django.contrib import messages
 from django.db.models import Q
@@ -16,6 +16,7 @@ from memoryhub.models import HUB, AuditEntry, Key, Role, User, Webhook
 from memoryhub.models.access import KeyQuerySet
 from memoryhub.models.webhooks import WebhookQuerySet
 from memoryhub.web.agents.rows import KeyRow, key_rows
+from memoryhub.web.common.guards.access import person
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.versions import removed_history
 
@@ -65,42 +66,78 @@ def webhooks_of(webhooks: WebhookQuerySet, maker: User) -> list[Sending]:
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
-    """The keys to revoke and the webhooks to pause."""
+@dataclass(slots=True)
+class Ending:
+    """What ends with the right of `leaving`: the `ticked` keys and webhooks, and those that were made after the page
+    was `shown`. So nobody keeps a right by making more of them.
 
-    keys: list[Key]
-    webhooks: list[Webhook]
-
-
-def chosen(request: Request, rows: list[KeyRow], webhooks: list[Sending]) -> Chosen | None:
-    """Return the ticked webhooks, and the ticked keys that the person may revoke.
-
-    If a key or a webhook was made after the page was shown, add a warning for the person and return None.
+    An action asks for them under its locks. Then `revoked` and `paused` have what ended, and `late` counts those of
+    them that the page did not show.
     """
-    shown = request.POST.getlist("shown")
-    if any(row.key.pk not in shown for row in rows):
-        messages.warning(
-            request, _("Nothing was changed, because another key was issued in the meantime. Check the list again.")
-        )
-        return None
-    if any(webhook.pk not in shown for webhook in webhooks):
-        messages.warning(
-            request, _("Nothing was changed, because another webhook was made in the meantime. Check the list again.")
-        )
-        return None
-    revoke, pause = request.POST.getlist("key"), request.POST.getlist("webhook")
-    keys = [row.key for row in rows if row.key.pk in revoke and row.may_revoke]
-    return Chosen(keys, [one.webhook for one in webhooks if one.pk in pause])
+
+    leaving: User
+    user: User
+    reaching: KeyQuerySet
+    sending: WebhookQuerySet
+    listed: list[Sending]
+    shown: frozenset[str] = frozenset()
+    ticked: frozenset[str] = frozenset()
+    revoked: list[Key] = field(default_factory=list)
+    paused: list[Webhook] = field(default_factory=list)
+
+    def keys(self) -> list[Key]:
+        """Return the keys to revoke, of those that `user` may revoke."""
+        usable = self.reaching.made_by(self.leaving).usable(timezone.now())
+        known = Key.objects.filter(pk__in=self.shown).newest()
+        oldest = known.last() if known.count() >= MOST_KEYS else None
+        late = usable.exclude(pk__in=self.shown)
+        if oldest is not None:  # the page has said that older keys go on working
+            late = late.filter(created_at__gte=oldest.created_at)
+        ending = {*usable.filter(pk__in=self.ticked).values_list("pk", flat=True), *late.values_list("pk", flat=True)}
+        self.revoked = list(Key.objects.governed_by(self.user).filter(pk__in=ending).newest())
+        return self.revoked
+
+    def webhooks(self) -> list[Webhook]:
+        """Return the webhooks to pause."""
+        known = {one.pk for one in webhooks_of(self.sending, self.leaving) if one.is_known}
+        ending = self.ticked | (known - self.shown)
+        self.paused = [webhook for webhook in self.sending.active() if webhook.pk in ending]
+        return self.paused
+
+    def going_on(self) -> tuple[int, int]:
+        """Return how many keys and webhooks of the person go on working."""
+        webhooks = {one.pk for one in self.listed} - {webhook.pk for webhook in self.paused}
+        return count_of(self.reaching, self.leaving), len(webhooks)
+
+    @property
+    def late(self) -> int:
+        return sum(one.pk not in self.shown for one in (*self.revoked, *self.paused))
+
+    def say_late(self, request: Request) -> None:
+        """Add a message for the person about what ended although the page did not show it."""
+        if self.late:
+            said = ngettext(
+                "%(count)s key or webhook that was made in the meantime has ended, too.",
+                "%(count)s keys or webhooks that were made in the meantime have ended, too.",
+                self.late,
+            )
+            messages.warning(request, said % {"count": self.late})
 
 
-def told_of(done: str, leaving: User, ending: Chosen, links: int, keys: int, webhooks: int) -> str:
-    """Return a sentence that begins with `done` and says what ended and what goes on when a person leaves.
+def ending_of(request: Request, leaving: User, reaching: KeyQuerySet, sending: WebhookQuerySet) -> Ending:
+    """Return what ends by the form that the person has sent."""
+    shown = frozenset(request.POST.getlist("shown"))
+    ticked = frozenset(request.POST.getlist("key") + request.POST.getlist("webhook")) & shown
+    return Ending(leaving, person(request), reaching, sending, webhooks_of(sending, leaving), shown, ticked)
+
+
+def told_of(done: str, leaving: User, ending: Ending, links: int, keys: int, webhooks: int) -> str:
+    """Return the sentence for a person who has done this, with what ended and what goes on.
 
     `links` is the number of invitations that were withdrawn. `keys` and `webhooks` are the numbers of the person's keys
     and webhooks that go on working.
     """
-    revoked, paused = len(ending.keys), len(ending.webhooks)
+    revoked, paused = len(ending.revoked), len(ending.paused)
     said = [done]
     for words, count in (
         (ngettext("%(count)s key was revoked.", "%(count)s keys were revoked.", revoked), revoked),

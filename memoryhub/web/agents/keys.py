@@ -53,15 +53,13 @@ def issue_key(request: Request, agent_id: str) -> HttpResponse:
     if not spend_form(request):
         return see_other(request, "agent", agent.id)
     acting = by(request)
-    key, secret = keys_and_roles.issue_key(
-        agent,
-        name=form.cleaned_data["name"],
-        access=form.cleaned_data["access"],
-        expires_at=form.expires_at(acting["at"]),
-        created_by=person(request),
-        **form.reach(),
-        **acting,
-    )
+    chosen = {name: form.cleaned_data[name] for name in ("name", "access")} | form.reach()
+    try:
+        key, secret = keys_and_roles.issue_key_by(
+            person(request), agent, expires_at=form.expires_at(acting["at"]), **chosen, **acting
+        )
+    except keys_and_roles.MayNotIssue:
+        raise PermissionDenied from None
     return issued(request, key, secret)
 
 

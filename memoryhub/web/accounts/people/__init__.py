@@ -23,7 +23,7 @@ from memoryhub.actions.core.hub import outbox
 from memoryhub.models import Invitation, Key, MemoryStore, Role, User, Webhook
 from memoryhub.models.access import InvitationQuerySet, fold_email
 from memoryhub.templatetags.visible import isolated
-from memoryhub.web.accounts.leaving_keys import Chosen, chosen, count_of, rows_of, told_of, webhooks_of
+from memoryhub.web.accounts.leaving_keys import Ending, count_of, ending_of, rows_of, told_of, webhooks_of
 from memoryhub.web.accounts.left_behind import left_behind
 from memoryhub.web.accounts.people.forms import InviteForm
 from memoryhub.web.common.guards.access import by, person, superuser_only
@@ -120,10 +120,11 @@ def deactivate(request: Request, user_id: str) -> HttpResponse:
     On POST, deactivate the account, revoke the ticked keys and pause the ticked webhooks.
     """
     user = get_object_or_404(User, pk=user_id, is_active=True)
+    sending = Webhook.objects.order_by("store__name", "name", "id")
+    if request.method == "POST":
+        return _deactivated(request, user, ending_of(request, user, Key.objects.all(), sending))
     keys, issued = rows_of(Key.objects.all(), user, person(request)), count_of(Key.objects.all(), user)
-    webhooks = webhooks_of(Webhook.objects.order_by("store__name", "name", "id"), user)
-    if request.method == "POST" and (ending := chosen(request, keys, webhooks)) is not None:
-        return _deactivated(request, user, ending, issued - len(ending.keys), len(webhooks) - len(ending.webhooks))
+    webhooks = webhooks_of(sending, user)
     invitations = _links_of(user).newest()[:ROWS]
     roles = user.memberships.filter(store__deleted_at=None).select_related("store").order_by("store__name", "pk")
     shown = {"leaving": user, "keys": keys, "webhooks": webhooks, "invitations": invitations, "roles": roles[:ROWS]}
@@ -139,9 +140,7 @@ def _links_of(user: User) -> InvitationQuerySet:
     return Invitation.objects.open(timezone.now()).filter(Q(made_by=user) | Q(user=user))
 
 
-def _deactivated(request: Request, user: User, ending: Chosen, keys: int, webhooks: int) -> HttpResponse:
-    """Deactivate the account. `keys` and `webhooks` are the numbers of the person's keys and webhooks that go on
-    working."""
+def _deactivated(request: Request, user: User, ending: Ending) -> HttpResponse:
     links, left = _links_of(user).count(), left_behind(user, timezone.now())
     try:
         actions.set_active(user, False, revoke=ending.keys, pause=ending.webhooks, **by(request))
@@ -153,7 +152,8 @@ def _deactivated(request: Request, user: User, ending: Chosen, keys: int, webhoo
         return see_other(request, "people")
     done = _("%(name)s is deactivated and signed out everywhere.") % {"name": isolated(str(user))}
     done = f"{done} {left.outcome}" if left else done
-    messages.success(request, told_of(done, user, ending, links, keys, webhooks))
+    messages.success(request, told_of(done, user, ending, links, *ending.going_on()))
+    ending.say_late(request)
     if user == person(request):
         return see_other(request, "sign_in")
     return see_other(request, "people")

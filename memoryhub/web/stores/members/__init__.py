@@ -18,7 +18,7 @@ from memoryhub.actions.accounts.second_person import Words
 from memoryhub.models import Key, Member, MemoryStore, Role, User, Webhook
 from memoryhub.models.access import fold_email
 from memoryhub.templatetags.visible import isolated
-from memoryhub.web.accounts.leaving_keys import Chosen, Sending, chosen, count_of, rows_of, webhooks_of
+from memoryhub.web.accounts.leaving_keys import Sending, count_of, ending_of, rows_of, webhooks_of
 from memoryhub.web.accounts.left_behind import left_in
 from memoryhub.web.accounts.people import shown_link
 from memoryhub.web.agents.rows import KeyRow
@@ -119,9 +119,9 @@ def leaving(request: Request, store: MemoryStore, user_id: str) -> HttpResponse:
     if wanted not in ("", Role.VIEWER, Role.CURATOR):  # not admin, for which `set_role` requires a proof
         raise Http404
     role = Role(wanted) if wanted else None
+    if request.method == "POST":
+        return _write(request, store, member, role, loses=True)
     keys, webhooks = _goes_on(request, store, member)
-    if request.method == "POST" and (ending_too := chosen(request, keys, webhooks)) is not None:
-        return _write(request, store, member, role, ending_too)
     ending = Q(pk=None)
     if role is None or not role.includes(Role(member.role)):
         ending |= Q(user=None, email=member.user.email)
@@ -165,14 +165,18 @@ def _change(request: Request, store: MemoryStore, member: Member, role: Role) ->
     loses = not role.includes(Role(member.role))
     if loses and (left_in(store, member.user, role) or any(_goes_on(request, store, member))):
         return see_other(request, reverse("leaving", args=[store.id, member.user_id]) + f"?role={role.value}")
-    return _write(request, store, member, role, Chosen([], []))
+    return _write(request, store, member, role, loses=loses)
 
 
-def _write(request: Request, store: MemoryStore, member: Member, role: Role | None, ending: Chosen) -> HttpResponse:
-    """Save a role. Only a superuser may take the role from a store's last admin."""
+def _write(request: Request, store: MemoryStore, member: Member, role: Role | None, *, loses: bool) -> HttpResponse:
+    """Save a role; only a superuser may take the role from a store's last admin."""
     me = person(request)
     behind = left_in(store, member.user, role)
-    more: dict[str, Any] = {"revoke": ending.keys, "pause": ending.webhooks, **by(request)}
+    more: dict[str, Any] = by(request)
+    ending = None
+    if loses and not member.user.is_superuser:  # who loses no right
+        ending = ending_of(request, member.user, Key.objects.for_store(store), Webhook.objects.of_place(store.id))
+        more |= {"revoke": ending.keys, "pause": ending.webhooks}
     try:
         keys_and_roles.set_role(store, member.user, role, keep_admin=not me.is_superuser, **more)
     except keys_and_roles.LastAdministrator:
@@ -181,6 +185,8 @@ def _write(request: Request, store: MemoryStore, member: Member, role: Role | No
     done = _("%(name)s now has another role.") if role else _("%(name)s is no longer a member.")
     said = done % {"name": isolated(str(member.user))}
     messages.success(request, f"{said} {behind.outcome}" if behind else said)
+    if ending is not None:
+        ending.say_late(request)
     left = member.user == me and role != Role.ADMIN and not me.is_superuser
     return see_other(request, "stores") if left else see_other(request, "members", store.id)
 

@@ -1,5 +1,6 @@
 """The keys that can access a memory store. The store's admins may issue keys to this store only."""
 
+from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
@@ -41,6 +42,8 @@ def store_keys(request: Request, store: MemoryStore) -> HttpResponse:
         return see_other(request, "store_keys", store.id)
     try:
         key, secret = _issue(request, store, form)
+    except keys_and_roles.MayNotIssue:
+        raise PermissionDenied from None
     except keys_and_roles.NameTaken:
         form.add_error("new_agent", _("Another agent has this name."))
         return _page(request, store, form)
@@ -52,13 +55,13 @@ def _issue(request: Request, store: MemoryStore, form: StoreKeyForm) -> tuple[Ke
     acting = by(request)
     values = form.cleaned_data
     agent = form.chosen or keys_and_roles.create_agent(values["new_agent"], seen_by=person(request), **acting)
-    return keys_and_roles.issue_key(
+    return keys_and_roles.issue_key_by(
+        person(request),
         agent,
         stores=[store],
         name=values["name"],
         access=values["access"],
         expires_at=form.expires_at(acting["at"]),
-        created_by=person(request),
         **acting,
     )
 
