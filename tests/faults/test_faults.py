@@ -197,17 +197,23 @@ def test_on_a_full_disk_reading_and_deleting_go_on_and_what_is_refused_is_not_do
 
 
 def fill(disk: Path, load: Load) -> None:
-    """Takes what room there is, until a call is refused for it."""
+    """Takes what room there is, once, and waits until a call is refused for it.
+
+    What the hub frees then, to go on with reading and deleting, stays its own.
+    """
     load.wait_for(20)
     before = len(load.journal.calls)
     end = time.monotonic() + 60
+    piece = 65_536
     with (disk / "filling").open("ab", buffering=0) as stream:
-        while not is_refused(load, before):
+        while piece and not is_refused(load, before):
             try:
-                stream.write(bytes(65_536))
+                stream.write(bytes(piece))
             except OSError:
-                time.sleep(0.1)
-            assert time.monotonic() < end, "the disk is full and nothing is refused"
+                piece //= 2
+    while not is_refused(load, before):
+        assert time.monotonic() < end, "the disk is full and nothing is refused"
+        time.sleep(0.1)
 
 
 def is_refused(load: Load, since: int) -> bool:
