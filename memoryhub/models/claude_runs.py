@@ -63,10 +63,10 @@ class ClaudeRun(models.Model):
     `problem` says in one word why the run ended. `worker` names the process that works on it, which was seen at
     `seen_at`. Each change of the run or of its events makes `revision` greater; `events` is how many events it has.
 
-    `base` is the seq of the store's entry after whose state the run begins. If the run works on a throw-away copy,
-    `copy` is the copy's id, and the copy has the memories as they were after `base`. `copied` is the seq of the copy's
-    entry with which all of them had been copied (null: not all have been copied yet). If the run `proposes`, its
-    changes in the copy become a proposal.
+    The run begins with the state of the store after the entry `base`. If the run works on a throw-away copy, `copy` is
+    the copy's id, and the copy has the memories as they were after `base`. `copied` is the seq of the copy's entry with
+    which all of them had been copied (null: not all have been copied yet). If the run `proposes`, its changes in the
+    copy become a proposal.
 
     A run that an agent started is a dream. Its `dream` has the ids of the `sessions` that Claude reads, and `updates`,
     which says whether the result changes the store itself or becomes a new store. `agent` and `key` are then those of

@@ -93,7 +93,7 @@ class MemoryQuerySet(models.QuerySet["Memory"]):
         return self.live().filter(path__gte=low, path__lt=high)
 
     def flagged_among(self, stores: Iterable[str], ids: Iterable[str]) -> frozenset[str]:
-        """Return the ids of those of the memories that are flagged."""
+        """Return the ids of the given memories that are flagged."""
         found = self.filter(store_id__in=set(stores), pk__in=set(ids), flagged=True)
         return frozenset(found.values_list("pk", flat=True))
 

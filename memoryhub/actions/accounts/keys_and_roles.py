@@ -1,4 +1,4 @@
-"""Agents, keys and roles: acts that change what agents and people may reach. Each change has its audit entry."""
+"""Acts on agents, keys and roles. Each change has its audit entry."""
 
 import secrets
 import unicodedata

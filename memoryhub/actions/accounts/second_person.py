@@ -1,7 +1,8 @@
 """Acts that need a second person: one asks, another one allows or refuses, and the first one then does exactly that.
 
-The act itself is done by its own form, once, with the fields that the second person has seen. So everything that the
-form checks is checked when the act is done, and what it shows once (a key, a link) is shown to the first person alone.
+The act itself is done by its own form, once, with the fields that the second person has seen. So all checks of the form
+take place when the act is done, and values that the form shows only once (a key, a link) are shown to the first person
+alone.
 """
 
 import base64

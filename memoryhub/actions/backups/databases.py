@@ -32,8 +32,8 @@ class Failed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The result of verifying the audit: the number of correct entries, and what is wrong or why it could not be
-    verified ("": nothing is wrong)."""
+    """The result of verifying the audit: the number of correct entries, and the problem as a sentence ("": there is
+    none). The problem is an error in the audit, or the reason why the audit could not be verified."""
 
     entries: int
     problem: str

@@ -90,8 +90,8 @@ def make(target: Target, keys: Keys, act: Act, keep: rotation.Keep | None = None
 def rotate(target: Target, keep: rotation.Keep, now: datetime, *, is_verified: bool = True) -> int:
     """Delete the backups of this hub that `keep` does not keep; return how many. Raises Failed.
 
-    Only the backups whose audit verified are considered or, without `is_verified`, only those whose audit did not. Of
-    the latter, the oldest always stays, because it is nearest to the last correct state.
+    With `is_verified`, this concerns only backups whose audit verified; without it, only backups whose audit did not
+    verify. Of the latter, the oldest always stays, because it is nearest to the last correct state.
     """
     try:
         marks = _marks()
@@ -185,9 +185,9 @@ def _sealed(path: Path, manifest: Manifest, files: dict[str, Path], keys: Keys) 
 
 
 def _record(act: Act, name: str, size: int, entries: int, seconds: float) -> None:
-    """Record a backup, at the moment of its end.
+    """Record a backup when it has ended.
 
-    If the database takes no writes (a replica), the backup counts without a record.
+    If the database takes no writes (a replica), the backup is valid without a record.
     """
     details = {"name": name, "bytes": size, "entries": entries}
     last: Any = {**details, "at": act.at.isoformat(), "seconds": round(seconds, 1)}

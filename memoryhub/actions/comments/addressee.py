@@ -1,4 +1,4 @@
-"""Finds the agent to which a comment can be addressed: the one that wrote what the comment is about."""
+"""Finds the agent to which a comment can be addressed: the agent that wrote the commented text."""
 
 import json
 

@@ -1,4 +1,5 @@
-"""The lines of comments: in a later version of the memory, and after retention has removed the commented version."""
+"""Finds the lines of comments in later versions, and moves comments to another version when retention removes
+theirs."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
@@ -53,8 +54,8 @@ def move_from(store_id: str, memory: Memory, removed: Collection[int]) -> None:
 
 
 def _versions(memory: Memory, numbers: Collection[int], last: int) -> list[Version]:
-    """Return the versions from the first of `numbers` to `last`. If there are too many, return only those of `numbers`
-    and the newest one."""
+    """Return the versions from the first of `numbers` to `last`. If there are too many, return only the versions with
+    these `numbers` and the newest version."""
     history = blame.between(memory, min(numbers), last, MOST_STEPS)
     if history.whole:
         return history.versions()

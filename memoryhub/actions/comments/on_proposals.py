@@ -40,7 +40,8 @@ class Draft:
 
 
 def publish(store: Tree, proposal: Proposal, drafts: Sequence[Draft]) -> dict[str, object]:
-    """Add the comments, in a transaction whose entry must follow. Return what the input of that entry says about them.
+    """Add the comments, in a transaction whose entry must follow. Return the values that describe them in the input of
+    that entry.
 
     Raises NoSuchPlace, `comments.TooMany` and `comments.NotANote`.
     """

@@ -91,8 +91,8 @@ class Change:
     restore, `later` has only the newest such version, `more_later` is the number of the others, and `version` is the id
     of the version to which the memory returns. BEFORE drops `later_lines` of their lines (None: not counted).
     `cancelled` are versions of earlier undos that are skipped together with the undone ones. The first of `choices` is
-    the proposed one. In a plan of a proposal, `replaced` are the ids of those of its agent's changes that later changes
-    replaced completely, and `cut` of those that they replaced in part.
+    the proposed one. In a plan of a proposal, `replaced` has the ids of the agent's changes that later changes replaced
+    completely, and `cut` the ids of the changes that later ones replaced in part.
     """
 
     memory: str
@@ -187,8 +187,8 @@ class PlanChanged(Exception):
 
 
 def made(store: str, changes: Iterable[Change]) -> Plan:
-    """Return a plan of those changes that have an effect. If a target path is taken, a free path is proposed. Raises
-    TooMuch."""
+    """Return a plan of the given changes, without those that have no effect. If a target path is taken, a free path is
+    proposed. Raises TooMuch."""
     real = [change for change in changes if change.problem or not change.then.same(change.now)]
     if len(real) > MOST:
         raise TooMuch(len(real), MOST)
@@ -264,7 +264,7 @@ def _leaves(change: Change) -> bool:
 
 
 def _occupied(store: str, changes: Sequence[Change]) -> set[str]:
-    """Return those target paths that are taken, because another memory will be at, above or under them."""
+    """Return the target paths that are taken, because another memory will be at, above or under them."""
     wanted = {str(change.then.path) for change in changes if _moves(change)}
     leaving = {change.memory for change in changes if _leaves(change)}
     stays = {str(c.now.path) for c in changes if c.now.is_there and not _leaves(c)}

@@ -46,9 +46,9 @@ class Wanted(NamedTuple):
 def propose(store: Tree, rule: PathRule, changes: Sequence[Wanted]) -> NoReturn:
     """Add changes that a rule holds back to the open proposal of the agent's session, or to a new one.
 
-    After storing them, raises ProposedByRule: this is the answer of the call, whose entry then seals the rows. Raises
-    ToolError, and stores nothing, if a hold or a limit forbids a change, or if too much is proposed already; DiskFull
-    if no text can be stored now.
+    After storing them, raises ProposedByRule, which is the answer of the call. The call's entry then seals the rows.
+    Raises ToolError, and stores nothing, if a hold or a limit forbids a change, or if too much is proposed already;
+    DiskFull if no text can be stored now.
     """
     for change in changes:
         require_possible(store, change)

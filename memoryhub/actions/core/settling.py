@@ -183,8 +183,7 @@ def count_of(finding: Finding, value: str | None, text: str) -> int:
 def places_of(finding: Finding, value: str | None, text: str) -> list[tuple[int, int]]:
     """Return (start, end) of each occurrence of a finding's value in a text, in order.
 
-    If `value` is None, the detector searches the text, and those of its matches are returned that have the finding's
-    fingerprint.
+    If `value` is None, the detector searches the text, and the matches with the finding's fingerprint are returned.
     """
     if value:
         return [(found.start(), found.end()) for found in re.finditer(re.escape(value), text)]
@@ -212,7 +211,7 @@ def _state(finding: Finding, value: str | None, place: _Place, seq: int) -> Find
 
 
 def _with_findings(store_id: str, memories: Sequence[str]) -> list[str]:
-    """Return the ids of those of the memories that have findings. For one memory, this is one indexed query."""
+    """Return the ids of the given memories that have findings. For one memory, this is one indexed query."""
     if len(memories) == 1:
         return list(memories) if sql.one(sql.HAS_FINDING, store_id, memories[0]) else []
     found: list[str] = []

@@ -35,7 +35,8 @@ class Tree:
     `path_rules` and `rules` (the store's, the hub's) are JSON texts. `kept_out` lists (kind, value); `masked` is a new
     text before and after its masking. `looked`, `clean`, `at_hand` (a memory) and `resolved_ahead` (findings that
     deletions resolve) were read before the store was locked. `ended` are open findings that the act itself resolves. If
-    `asks`, a person who writes flagged text must give a `reason`. With a `sight`, only what the actor sees is read.
+    `asks`, a person who writes flagged text must give a `reason`. With a `sight`, only the memories that the actor sees
+    are read.
     """
 
     store: str

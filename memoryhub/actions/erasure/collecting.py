@@ -1,5 +1,5 @@
-"""Collects what a store has about a person who asks for it. The collection changes nothing, and an audit entry records
-it.
+"""Collects the data about a person in a store, for a person who asks for them. The collection changes nothing, and an
+audit entry records it.
 
 It searches the same places that an erasure changes, so that both always find the same.
 """
@@ -68,7 +68,7 @@ def _of_view(view: SavedView, user_id: str) -> JsonRow:
 
 
 def _whose(store_id: str, row: Any) -> Mapping[str, object]:
-    """Return the memory, the versions, the time and the author of a row: those of them that the row has."""
+    """Return the memory, the versions, the time and the author of a row, as far as the row has them."""
     if isinstance(row, AuditEntry):
         return {"memory": row.memory, "path": row.path, "command": row.command, **_done(row)}
     if isinstance(row, MemoryText):

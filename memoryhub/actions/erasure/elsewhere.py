@@ -62,8 +62,8 @@ ELSEWHERE = (
 
 @dataclass(frozen=True, slots=True)
 class Spelling:
-    """A spelling of a text, and the number of erasable places that contain it. `same` is False if the spaces between
-    its words differ from those of the text."""
+    """A spelling of a text, and the number of erasable places that contain it. `same` is False if the spelling also
+    differs in the spaces between its words."""
 
     text: str
     places: int

@@ -278,7 +278,8 @@ def prepare(
 
 
 def erase_prepared(store_id: str, ready: Prepared, act: Act) -> Receipt:
-    """Erase what `prepare` returned, in one transaction. Copies on the disk are left to `sqlite_remains`."""
+    """Erase the texts from a prepared search result, in one transaction. Copies on the disk are removed later by
+    `sqlite_remains`."""
     with tree.locked(store_id, act) as store:
         is_spelt = _is_spelt_as_before(store, ready)
         receipt = _erase(store, ready) if is_spelt else None

@@ -280,7 +280,7 @@ def _write(
 
 
 def _with_text(store: Tree, ids: Collection[str]) -> frozenset[str]:
-    """Return the ids of those findings whose version still has the text, or the path, with the value."""
+    """Return the ids of the given findings whose version still has the text or path that contained the value."""
     found: set[str] = set()
     for part in in_parts(sorted(ids)):
         rows = Finding.objects.of_store(store.store).filter(pk__in=part).values_list("pk", "version_id", "in_path")

@@ -22,8 +22,8 @@ TEXTS_AT_ONCE = 50
 
 @dataclass(frozen=True, slots=True)
 class Ahead:
-    """A plan, the seq of the newest entry when the plan was made, and those of its texts and paths in which the rules
-    found nothing."""
+    """A plan, the seq of the newest entry when the plan was made, and the texts and paths of the plan in which the
+    rules found nothing."""
 
     plan: Plan
     seq: int

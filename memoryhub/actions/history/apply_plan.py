@@ -169,7 +169,8 @@ def as_shown(plan: Plan, digest: str) -> Plan:
 
 
 def _awaiting(store_id: str, versions: Collection[str], kept: Sequence[str]) -> list[tuple[str, str]]:
-    """Return (memory, version) for those of the versions that await review, except versions of kept memories."""
+    """Return (memory, version) for each of the given versions that awaits review. Versions of kept memories are left
+    out."""
     found: list[tuple[str, str]] = []
     for part in plans.in_parts(sorted(versions)):
         waiting = MemoryVersion.objects.among(store_id, part).unreviewed()

@@ -89,8 +89,8 @@ def between(memory: Memory, first: int, last: int, most: int) -> History:
 
 
 def _back(memory: Memory, rows: Sequence[Row]) -> dict[int, tuple[str, ...]]:
-    """Return {number of a version: texts} for those of these versions that are undos. The texts are those that the
-    memory had just before the versions that were undone.
+    """Return {number of a version: texts} for each given version that is an undo. The memory had these texts just
+    before the versions that were undone.
 
     `rows` must be in order.
     """

@@ -37,7 +37,7 @@ def revert(store_id: str, version_id: str, act: Act) -> decisions.Done:
 
 
 def revert_many(store_id: str, versions: Sequence[str], act: Act) -> tuple[decisions.Done | None, int]:
-    """Revert those of the given versions that still await review. Return (result, number left).
+    """Revert the given versions that still await review. Return (result, number left).
 
     The result is None if nothing was reverted. The number left counts the versions for which a person has to choose.
     """

@@ -67,8 +67,8 @@ def _changes(store_id: str, versions: frozenset[str]) -> Iterator[Change]:
 
 
 def _near(store_id: str, firsts: Mapping[str, int]) -> Iterator[list[Memory]]:
-    """Yield the memories in lists whose histories are loaded together: each list has at most MOST_READ versions, or one
-    memory."""
+    """Yield lists of memories. The histories of one list are loaded together: they have at most MOST_READ versions, or
+    the list is a single memory."""
     few, count = list[Memory](), 0
     for part in in_parts(sorted(firsts, key=lambda memory: (firsts[memory], memory))):
         there = Memory.objects.among(store_id, part).in_bulk()

@@ -17,7 +17,7 @@ Taken = Mapping[int, frozenset[str]]
 
 
 def taken_out(store_id: str, seqs: Iterable[int], memories: Collection[str] | None = None) -> dict[int, frozenset[str]]:
-    """Return {seq of an undo: ids of the versions that it undid} for those of these entries that are undos.
+    """Return {seq of an undo: ids of the versions that it undid} for the given entries that are undos.
 
     With `memories`, versions of other memories may be missing. Entries that were removed are left out. An entry whose
     input was redacted has no ids.
@@ -31,7 +31,7 @@ def taken_out(store_id: str, seqs: Iterable[int], memories: Collection[str] | No
 
 
 def taken_out_of(store_id: str, seqs: Iterable[int], memories: Collection[str]) -> dict[str, dict[int, frozenset[str]]]:
-    """Return {memory: {seq: ids of the memory's versions that this entry undid}}, for those of these entries that are
+    """Return {memory: {seq of an undo: ids of the memory's versions that it undid}} for the given entries that are
     undos."""
     taken, own = taken_out(store_id, seqs, memories), dict[str, str]()
     for part in in_parts(sorted(set().union(*taken.values()))):
@@ -85,7 +85,7 @@ def undone_by(
 
 
 def by_people(steps: Iterable[MemoryVersion]) -> list[MemoryVersion]:
-    """Return those of these versions that people wrote: only these can be the result of an undo."""
+    """Return the given versions that people wrote: only these can be the result of an undo."""
     return [step for step in steps if step.review_state is None]
 
 
@@ -129,8 +129,8 @@ class Undoing:
 
 
 def undoing(store_id: str, seqs: Collection[int]) -> dict[int, Undoing]:
-    """Return {seq of an entry: how far it is undone}, for those of these entries that an undo in force undid, whole or
-    in part."""
+    """Return {seq of an entry: how far it is undone} for the given entries of which an undo in force undid all versions
+    or some."""
     made, here = dict[str, int](), dict[str, str]()
     for part in in_parts(sorted(set(seqs))):
         rows = MemoryVersion.objects.filter(store_id=store_id, seq__in=part).values_list("pk", "seq", "memory_id")
@@ -221,8 +221,8 @@ def consequences(store_id: str, versions: Collection[str], kept: Collection[str]
 def _elsewhere(
     store_id: str, seqs: Collection[int], versions: Collection[str], kept: Collection[str]
 ) -> dict[int, frozenset[str]]:
-    """Return {seq: the memories in which this entry made a version that is not in `versions`, or whose memory is
-    kept}."""
+    """Return {seq: memories}: among the memories that this entry changed, those that are `kept`, and those with a
+    version by this entry that is not in `versions`."""
     found: dict[int, set[str]] = {seq: set() for seq in seqs}
     for part in in_parts(sorted(seqs)):
         made = MemoryVersion.objects.filter(store_id=store_id, seq__in=part).values_list("seq", "memory_id", "pk")
@@ -233,7 +233,7 @@ def _elsewhere(
 
 
 def _memories(store_id: str, versions: Collection[str]) -> dict[str, str]:
-    """Return {version id: memory id} of those versions that exist."""
+    """Return {version id: memory id} for the given versions that exist."""
     found: dict[str, str] = {}
     for part in in_parts(sorted(versions)):
         found |= dict(MemoryVersion.objects.among(store_id, part).values_list("pk", "memory_id"))

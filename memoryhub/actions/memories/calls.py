@@ -104,7 +104,7 @@ class Outcome(NamedTuple):
 
     `text` is the answer, `ok` is False if the answer is an error, and `seq` is the seq of the call's entry. `usage` is
     that of the store after the call. `replayed`: the call was a repetition. `viewed` is set for a view, if the store
-    shows agents what they have proposed.
+    shows agents their proposed changes.
     """
 
     text: str

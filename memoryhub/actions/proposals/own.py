@@ -48,9 +48,9 @@ class NotOpen(Exception):
 
 
 class CommentForAgent(NamedTuple):
-    """A comment that people address to the agent. `path` is the path of the memory to whose text it belongs (None: it
-    is on the proposal as a whole). `of` is `before` if it is on the text before the change, `proposed` if it is on the
-    proposed text. `line` is None if the agent has not seen that text, because the memory had changed."""
+    """A comment that people address to the agent. `path` is the path of the commented memory (None: the comment is on
+    the proposal as a whole). `of` is `before` if the comment is on the text before the change, `proposed` if it is on
+    the proposed text. `line` is None if the agent has not seen that text, because the memory had changed."""
 
     text: str
     at: datetime

@@ -12,8 +12,8 @@ from memoryhub.pure.text.proposed import Joined, Wish
 
 
 class Bases(NamedTuple):
-    """The versions on which some changes are based: {id: text}, without redacted ones, and the ids of those versions
-    that are deletions. The text of a deletion is empty."""
+    """The versions on which some changes are based: `texts` is {id: text}, without redacted versions, and `deletions`
+    has the ids of the versions that are deletions. The text of a deletion is empty."""
 
     texts: Mapping[str, str]
     deletions: frozenset[str] = frozenset()

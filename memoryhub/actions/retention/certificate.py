@@ -97,10 +97,10 @@ def _left(store_id: str, chooser: Chooser) -> int:
 
 
 def _oldest(store_id: str, chooser: Chooser) -> dict[str, dict[str, Any]]:
-    """Return {policy: number of its memories, and the oldest times}: since when a memory is unread, unchanged, and in
-    the store.
+    """Return {policy: {"memories": number of memories to which it applies, "oldest": times}}. The times are the
+    earliest since which a memory is unread, unchanged, and in the store.
 
-    A memory that was never read counts as unread since its beginning. The beginning of a restored memory is its
+    A memory that was never read counts as unread since its beginning. If a memory was restored, its beginning is the
     restore.
     """
     found: dict[str, list[datetime]] = {}

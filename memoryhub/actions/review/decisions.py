@@ -114,7 +114,7 @@ def approve(store_id: str, version_id: str, act: Act, *, earlier: int) -> Done:
 
 
 def approve_many(store_id: str, versions: Sequence[str], act: Act) -> Done | None:
-    """Approve those of the versions that still await review, and the earlier versions of their memories.
+    """Approve the given versions that still await review, and the earlier versions of their memories.
 
     Return None if none awaits review.
     """
@@ -124,8 +124,8 @@ def approve_many(store_id: str, versions: Sequence[str], act: Act) -> Done | Non
 
 
 def with_earlier(store_id: str, versions: Sequence[str]) -> list[tuple[str, str]]:
-    """Return (memory, version) for those of the versions that await review, and for the earlier versions that are
-    approved with them."""
+    """Return (memory, version) for the given versions that await review, and for the earlier versions that are approved
+    with them."""
     last: dict[str, MemoryVersion] = {}
     waiting: dict[str, str] = {}
     for part in in_parts(versions):
@@ -288,7 +288,7 @@ def put_flags(store: Tree, versions: Collection[str]) -> list[str]:
 
 
 def without_flags(store_id: str, versions: Collection[str]) -> dict[str, str]:
-    """Return {memory id: the newest of its given versions} for those of their memories that have no flag."""
+    """Return {memory id: the newest of its given versions}, without memories that already have a flag."""
     newest = {version.memory_id: version.pk for version in _newest(store_id, versions)}
     plain: list[str] = []
     for part in in_parts(sorted(newest)):

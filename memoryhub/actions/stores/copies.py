@@ -40,8 +40,8 @@ def make(store: Tree, *, proposes: bool) -> str:
     """Create a copy of a locked store with its settings and rules, but without memories; return the copy's id. `fill`
     copies the memories.
 
-    With `proposes`, the changes in the copy become a proposal later. So the path rules of the copy allow changes that
-    those of the store only allow to be proposed.
+    With `proposes`, the changes in the copy become a proposal later. So the copy's path rules allow the changes that
+    can only be proposed in the store itself.
     """
     row = MemoryStore.objects.get(pk=store.store)
     rules = path_rules.of_json(row.path_rules).rules

@@ -154,7 +154,7 @@ def _leave(store_id: str, ids: Sequence[str]) -> list[str]:
 
 
 def _drop(store_id: str, texts: Sequence[str]) -> None:
-    """Delete those of the texts that no version uses any more. The audit already has the parts that it keeps."""
+    """Delete the given texts that no version uses any more. The audit already has the parts that it keeps."""
     if not texts:
         return
     used = MemoryVersion.objects.filter(store_id=store_id, text_id__in=texts).values_list("text_id", flat=True)

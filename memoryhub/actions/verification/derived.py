@@ -1,5 +1,5 @@
-"""Computes again the values that follow from versions and entries (heads, counters, reads, and what superseded
-versions), and compares them."""
+"""Computes the derived values again from versions and entries (heads, counters, reads, and the seqs at which versions
+were superseded), and compares them with the stored values."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
@@ -152,8 +152,8 @@ def _moments(store_id: str, start: int) -> Iterator[tuple[int, str]]:
 
 
 def _notes(store_id: str) -> Iterator[tuple[int, str]]:
-    """Yield (0, sentence) for each memory whose `waiting_notes` is not the number of notes to agents that wait at
-    it."""
+    """Yield (0, sentence) for each memory in which `waiting_notes` differs from the number of its waiting notes to
+    agents."""
     notes = Comment.objects.of_store(store_id).waiting().values_list("memory_id").annotate(count=Count("pk"))
     counted = Memory.objects.filter(store_id=store_id, waiting_notes__gt=0).values_list("pk", "waiting_notes")
     for id in sorted({id for id, _count in {*notes} ^ {*counted}}):

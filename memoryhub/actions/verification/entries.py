@@ -133,8 +133,7 @@ class Search:
         return sum(value is not None for value in filters)
 
     def _indexed(self, entries: AuditEntryQuerySet) -> list[AuditEntryQuerySet]:
-        """Return the matching entries of each filter whose index is in the order of seq, as one query for each of these
-        filters."""
+        """Return the filters that have an index in the order of seq, each as a query of its matching entries."""
         found = [
             entries.of_session(self.session) if self.session is not None else None,
             entries.by_author(self.author) if self.author is not None else None,
@@ -182,8 +181,8 @@ class _Looking:
         return Look(found)
 
     def _lead(self, low: int, high: int, size: int) -> tuple[_Lead, Sequence[int]]:
-        """Return the rarest filter and its first batch. It is a filter whose first batch has all its entries or, if
-        there is none, the one whose first batch covers the longest part of the chain."""
+        """Return the rarest filter and its first batch. It is a filter with so few entries that the first batch has all
+        of them. If there is none, it is the filter whose first batch covers the longest part of the chain."""
         leads = [_Lead(_of_index(each, self.newest), each) for each in self.indexed]
         path = self.search.path
         if path is not None and not path.endswith("/"):

@@ -69,7 +69,7 @@ def commitments(found: Redacted, seq: int, versions: Iterable[MemoryVersion]) ->
 
 
 def told_problems(found: Redacted, seq: int) -> Iterator[str]:
-    """Yield a sentence for each removed version of an entry whose redaction was changed."""
+    """For each removed version of an entry, yield a sentence if the redaction in the version's place was changed."""
     for row in found.removed[seq]:
         if not fits(row, []):
             yield f"the removal of version {row.version} was changed"

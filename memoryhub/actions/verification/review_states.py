@@ -150,7 +150,7 @@ def _reverted(store_id: str, seq: int, details: dict[str, Any]) -> Collection[st
 
 
 def _known(store_id: str, versions: Iterable[str], seq: int) -> list[tuple[str, str, str | None]]:
-    """Return (memory, version, state) of those versions that are older than an entry."""
+    """Return (memory, version, state) for the given versions that are older than an entry."""
     found: list[tuple[str, str, str | None]] = []
     for part in in_parts(versions):
         rows = MemoryVersion.objects.among(store_id, part).filter(seq__lt=seq)
@@ -162,7 +162,7 @@ def _known(store_id: str, versions: Iterable[str], seq: int) -> list[tuple[str, 
 
 
 def _known_once(store_id: str, versions: Iterable[str]) -> list[tuple[str, str, str | None]]:
-    """Return (memory, version, state) of those versions that have a review but were removed. The state is always
+    """Return (memory, version, state) for the given versions that were removed and have a review. The state is always
     UNREVIEWED."""
     reviews = Review.objects.filter(store_id=store_id, version_id__in=versions)
     gone = reviews.exclude(version_id__in=MemoryVersion.objects.filter(store_id=store_id).values("pk"))

@@ -1,7 +1,7 @@
 """Replaces the audit key: a new key becomes the current one, and the older keys are used only to verify older entries.
 
-All signatures are made again with the new key, in one transaction: those of the end of each chain, of its start with
-the versions that outlived their entries, and of the receipts. So an attacker who has an older key can no longer make a
+In one transaction, everything that the old key signed is signed with the new key: the end of each chain, its start with
+the versions that outlived their entries, and the receipts. So an attacker who has an older key can no longer make a
 valid signature.
 """
 

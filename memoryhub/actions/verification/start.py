@@ -78,8 +78,8 @@ class Start:
 
 
 def outlived(row: AuditChain) -> "tuple[QuerySet[MemoryVersion], Iterable[tuple[str | None, int | None, str | None]]]":
-    """Return the versions that outlived their entries, and (memory, number, version) of those of them that were removed
-    later."""
+    """Return two values: the versions that outlived their entries, and (memory, number, version) of each such version
+    that was removed later."""
     removed = Redaction.objects.of_chain(row.pk).removed().filter(entry_seq__lte=row.start_seq, seq__gt=row.start_seq)
     versions = readable(MemoryVersion).filter(store_id=row.pk, seq__lte=row.start_seq)
     return versions, removed.values_list("memory", "number", "version")

@@ -101,7 +101,7 @@ def _done(chain: str, after: int, end: int, names: set[str]) -> Iterator[Entry]:
 
 
 def _opening(chain: str, after: int, end: int) -> list[Entry]:
-    """Return the entries of the calls that opened a proposal, without those of calls that added to an open one."""
+    """Return the entries of the calls that opened a proposal, but not of calls that added to an open proposal."""
     found: Any = AuditEntry.objects.of_chain(chain).between(after + 1, end).filter(ok=False, replay_of=None)
     found = found.filter(message__startswith=_PROPOSED).annotate(start=Substr("message", 1, 100))
     rows = list(found.values_list("seq", "at", "actor_kind", "actor_id", "session", "start"))

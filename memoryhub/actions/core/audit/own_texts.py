@@ -18,7 +18,7 @@ _AT_ONCE = 50
 
 
 def copy_back(chain: str, seqs: Iterable[int]) -> None:
-    """Store the inputs of these entries whole.
+    """Store the complete inputs of these entries.
 
     The input of a call must stay as it was sent. So call this before the versions that these entries made, or the texts
     of these versions, are changed or deleted, in the same transaction.

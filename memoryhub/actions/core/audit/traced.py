@@ -1,4 +1,4 @@
-"""The entries of this process whose calls become spans, with the traces of their callers, until they are sent.
+"""Notes of the entries whose calls this process will send as spans, with the traces of the callers.
 
 A note is made before its transaction is committed: so the code that takes a note drops it if the entry does not exist.
 When a process ends, it loses the notes that it has not sent; the audit still has all entries.

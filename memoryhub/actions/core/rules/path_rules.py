@@ -118,7 +118,7 @@ def of_memories(store_id: str, memories: Sequence[str], conditions: Met) -> dict
 
 
 def of_agent(store_id: str, agent: str, conditions: Met) -> Met:
-    """Return those of the conditions that an agent (id) meets in a store, whatever it changes."""
+    """Return the given conditions that an agent (id) meets in a store, whatever the agent changes."""
     if Condition.NEW_AGENT not in conditions:
         return NONE_MET
     return NONE_MET if lists.has_merged(store_id, agent) else frozenset({Condition.NEW_AGENT})

@@ -1,4 +1,4 @@
-"""Finds out what an agent sees of a memory store in which path rules hide memories from it."""
+"""Finds out which memories an agent sees in a memory store whose path rules hide some memories from the agent."""
 
 from datetime import UTC, date, datetime
 

@@ -187,13 +187,13 @@ _MERGED = Statement(
 
 
 def of_people(store: str, memories: Sequence[str]) -> set[str]:
-    """Return those of the memories (ids) that have a version which a person wrote, imported or approved."""
+    """Return the ids of the given memories that have a version which a person wrote, imported or approved."""
     sql.connect()
     return {memory for (memory,) in sql.rows(sql.for_paths(_OF_PEOPLE, len(memories)), store, *memories)}
 
 
 def with_open_finding(store: str, memories: Sequence[str]) -> set[str]:
-    """Return those of the memories (ids) that have an open finding."""
+    """Return the ids of the given memories that have an open finding."""
     sql.connect()
     return {memory for (memory,) in sql.rows(sql.for_paths(_WITH_OPEN_FINDING, len(memories)), store, *memories)}
 

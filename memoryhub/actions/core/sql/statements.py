@@ -2,8 +2,8 @@
 
 Each wait for PostgreSQL is a round trip. So the reads of an act are sent together (`ask_ahead`), and its writes wait
 for the next read or, at the latest, for the commit (`commit`). psycopg's pipeline sends the statements of one round
-trip in their order, and each statement sees what was committed when it begins. SQLite has no server, so each statement
-runs at once.
+trip in their order, and each statement sees everything that was committed before it begins. SQLite has no server, so
+each statement runs at once.
 """
 
 import re

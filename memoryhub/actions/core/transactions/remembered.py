@@ -1,4 +1,4 @@
-"""Remembers what the committer has read of keys, stores and settings, while no one has changed it.
+"""Remembers the values of keys, stores and settings that the committer has read, until someone changes them.
 
 Rows are remembered only if every change of them is noticed: a commit of another connection changes SQLite's
 `data_version`, which is read at the start of each transaction, and `models.sealed` counts this thread's own changes of

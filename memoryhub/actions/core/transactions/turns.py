@@ -118,8 +118,8 @@ class Lines(Generic[T]):
         return min(self._ready, key=self._had.__getitem__)
 
     def _forget(self) -> None:
-        """Forget the used time of those keys without ready jobs that used the least. This hardly changes the order of
-        turns."""
+        """Among the keys without ready jobs, forget the used time of the keys that used the least. This hardly changes
+        the order of turns."""
         kept = sorted(self._had, key=self._had.__getitem__)[-MOST_KEPT // 2 :]
         self._had = {whose: self._had[whose] for whose in {*kept, *self._ready}}
         self._slow = {whose: until for whose, until in self._slow.items() if until > time.monotonic()}

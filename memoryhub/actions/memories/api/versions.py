@@ -148,7 +148,8 @@ def _whole(store: Tree, versions: Sequence[VersionTold]) -> list[VersionTold]:
 
 
 def seen(store_id: str, sight: Sight | None, versions: Sequence[VersionTold]) -> list[VersionTold]:
-    """Return those of the versions whose path an agent sees and whose memory is now at a path that the agent sees."""
+    """Return the given versions that an agent sees: it must see the path of the version and the current path of its
+    memory."""
     if sight is None:
         return list(versions)
     places = lists.paths_of(store_id, list({version.memory for version in versions}))

@@ -161,7 +161,7 @@ def _memory_at(store_id: str, places: list[str]) -> str | None:
 
 
 def _taken(store_id: str, wanted: Iterable[str]) -> set[str]:
-    """Return those of the paths at which there is a memory or a directory."""
+    """Return the given paths at which there is a memory or a directory."""
     found: set[str] = set()
     for part in plans.in_parts(sorted(set(wanted))):
         found.update(Memory.objects.live().filter(store_id=store_id, path__in=part).values_list("path", flat=True))

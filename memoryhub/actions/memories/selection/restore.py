@@ -198,7 +198,7 @@ def _thrown_by(store_id: str, seq: int) -> set[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Occupied:
-    """Taken paths in the store: `taken` are the paths of memories and directories, `memories` only those of
+    """Taken paths in the store: `taken` has the paths of memories and directories, `memories` only the paths of
     memories."""
 
     taken: frozenset[str]

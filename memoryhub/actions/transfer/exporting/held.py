@@ -87,7 +87,8 @@ def begin(store_id: str, hold_id: str, act: Callable[[], Act], *, whole_case: bo
 
 
 def holds_with(store_id: str, hold_id: str, at: datetime, *, whole_case: bool) -> list[Hold]:
-    """Return a legal hold that is in force, or all those of its case; an empty list if the hold has ended."""
+    """Return the legal hold with this id or, with `whole_case`, all legal holds of its case; an empty list if that hold
+    has ended."""
     legal = Hold.objects.of_store(store_id).legal().active(at)
     hold = legal.filter(pk=hold_id).first()
     if hold is None or not (whole_case and hold.case_number):

@@ -133,8 +133,8 @@ class Rows:
         return MemoryVersion.objects.filter(newest, store_id=self.scope.store, seq__lte=seq).defer("salt", "commitment")
 
     def _of_memories(self, ids: Collection[str], *, trash: bool) -> MemoryVersionQuerySet:
-        """Return, for those of the memories that were live at the scope's entry, the version that was current then.
-        With `trash`, return it for all of the memories.
+        """Return the versions of the given memories that were current at the scope's entry. Memories that were in the
+        trash then are included only with `trash`.
 
         `+ 0` keeps SQLite from scanning all versions of the store by seq.
         """

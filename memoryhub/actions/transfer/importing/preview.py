@@ -158,7 +158,7 @@ def _sha256(item: ImportItem) -> str | None:
 
 
 def _there(store_id: str, at: Sequence[str]) -> dict[str, Memory]:
-    """Return {path: the live memory at it} for those of these paths that have one."""
+    """Return {path: the live memory at it} for the given paths. Paths without a live memory are left out."""
     found: dict[str, Memory] = {}
     for part in in_parts(sorted(set(at))):
         rows = (
@@ -171,7 +171,7 @@ def _there(store_id: str, at: Sequence[str]) -> dict[str, Memory]:
 
 
 def _known(ids: set[str]) -> dict[str, str]:
-    """Return {memory id: store id} of those memories that this hub has."""
+    """Return {memory id: store id} for the given memories that this hub has."""
     found: dict[str, str] = {}
     for part in in_parts(sorted(ids)):
         found |= dict(Memory.objects.filter(pk__in=part).values_list("pk", "store_id"))

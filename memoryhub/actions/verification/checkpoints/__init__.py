@@ -115,8 +115,8 @@ def locked(path: Path, *, shared: bool = False) -> Iterator[None]:
 
 
 def _ready(path: Path, known: Known) -> _End:
-    """Finish what a crash interrupted, and close the live file if it is full or the audit key was rotated; return the
-    end of the live file."""
+    """Complete a step that a crash interrupted, and close the live file if it is full or the audit key was rotated.
+    Return the end of the live file."""
     end = _end_of(path)
     if end.size and not end.is_closed and (end.is_old or _is_full(path, end)):
         _close(path, end)
