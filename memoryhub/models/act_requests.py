@@ -47,13 +47,13 @@ class ActRequestQuerySet(SealedQuerySet["ActRequest"]):
 
 
 class ActRequest(Sealed):
-    """A person's request that a second person allow an act: the form's name (`act`), its address (`path`), and its
-    fields.
+    """A person's request that a second person allow an act. `act` is the name of the act, and `path` the address of its
+    form.
 
-    `content` is encrypted: the fields, the act in words, and the reason for the request. `digest` is a commitment to
-    the content. The content is deleted when the request has ended; the audit keeps who made the request and who
-    decided. `store` is the memory store in which the act is done: its admins may decide too (None: only administrators
-    of the hub).
+    `content` is encrypted: the fields of the form, the act in words, and the reason for the request. `digest` is a
+    commitment to the content. The content is deleted when the request has ended; the audit keeps who made the request
+    and who decided. `store` is the memory store in which the act is done: its admins may decide too (None: only
+    administrators of the hub).
     """
 
     OUTSIDE: ClassVar = {"content": "its commitment is sealed, and it goes when the request has ended"}

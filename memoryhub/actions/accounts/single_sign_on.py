@@ -38,7 +38,8 @@ class NotAdmitted(Exception):
 class Known:
     """A person as the identity provider describes them. `groups` is None if the provider does not name the groups.
 
-    `has_more_groups` says that it does not name them because they are too many: then roles stay as they are.
+    With `has_more_groups`, the provider does not name the groups because they are too many: then roles stay as they
+    are.
     """
 
     issuer: str

@@ -73,8 +73,8 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """The state of the scheduled backups. `at` and the values after it describe the last successful backup (`at` is
-    None: none was made).
+    """The state of the scheduled backups. `at`, `name`, `bytes`, `entries` and `seconds` describe the last successful
+    backup (`at` is None: none was made).
 
     `problem` says why a later backup failed. `next_at` is None if no backup is scheduled.
     """

@@ -50,8 +50,8 @@ class Stopped(Exception):
 
 
 def start(store_id: str, model: str, user: User | None, act: Act, worker: str = "") -> ClaudeEvaluation:
-    """Start an evaluation, and return it. It waits for a worker, unless `worker` names the one that runs it. `model` is
-    "" for the scripted model. Earlier evaluations that did not finish are deleted.
+    """Start an evaluation, and return it. It waits for a worker, unless `worker` names the process that runs it.
+    `model` is "" for the scripted model. Earlier evaluations that did not finish are deleted.
 
     Raises NotNow if another evaluation has not ended, Taken, ToolError if the store is archived, and tree.NoSuchStore.
     """
@@ -148,8 +148,8 @@ def caller(act: Act) -> Caller:
 
 
 def use(tokens: int, at: datetime, used: int = 0) -> None:
-    """Add tokens to the count of the day, for all runs together. Raises OverBudget, and counts none, if this would pass
-    the budget of the day, or if the evaluation, which has `used` tokens already, would pass its own."""
+    """Add tokens to the count of the day, for all runs together. Raises OverBudget, and counts no tokens, if they would
+    exceed the budget of the day or, with the `used` tokens, the budget of the evaluation."""
     of_run, of_day = settings.MEMORYHUB_CLAUDE_RUN_TOKENS, settings.MEMORYHUB_CLAUDE_DAY_TOKENS
     if of_run is not None and tokens > 0 and used + tokens > of_run:
         raise OverBudget("over_run_budget")

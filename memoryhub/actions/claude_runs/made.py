@@ -39,8 +39,8 @@ LOST = "Retention has removed the version from which Claude started, so this cha
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A memory that the run created, changed or deleted. `memory` and `version` belong to the original, and are None
-    for a new memory.
+    """A memory that the run created, changed or deleted. `memory` and `version` are ids of the original memory and its
+    version, and None for a new memory.
 
     `path` is the original's path, or that of a new memory. `new_path` and `content` are None if the path or the text
     did not change. `is_lost`: the original's version was removed after the copy was made.

@@ -41,7 +41,7 @@ def _transcript(session: Session, calls: Sequence[str], count: int, room: int) -
 def _calls(store_id: str, session_id: str) -> tuple[list[str], int]:
     """Return the newest calls of a session, in order, and how many calls it has (at most MOST_CALLS).
 
-    Because inputs can be long, no more calls are read once these are longer than all transcripts together may be.
+    Because inputs can be long, reading stops when the calls are longer than all transcripts together may be.
     """
     entries = AuditEntry.objects.of_chain(store_id).of_session(session_id).filter(actor_kind=ActorKind.KEY)
     calls, size = [], 0

@@ -18,7 +18,8 @@ Lines = tuple[int, int]
 
 
 def lines_in(memory: Memory, number: int, threads: Iterable[Comment]) -> dict[str, Lines | None]:
-    """Return {thread: its lines in version `number` of the memory} for threads on lines of it or of earlier versions.
+    """Return {thread: its lines in version `number` of the memory} for the threads on lines of this version or of an
+    earlier one.
 
     If that version has no text, the lines are those in the newest earlier version that has one. They are None if none
     of the thread's lines is left, or if the text of a version in between was redacted or removed.

@@ -76,9 +76,10 @@ def add(comment: Comment, text: str, before: str = "") -> None:
     """Store, in the transaction of a comment, notices for the people whom it concerns: those whom `text` names, and
     those who wrote in its thread before.
 
-    `before` is the text before an edit. With it, only people whom `text` names and `before` did not get notices, and
-    the notices of people whom only `before` named are deleted. If a person has a notice of an earlier comment that
-    named them, it stays until they dismiss it. The author's own notices of the thread are dismissed.
+    `before` is the text before an edit. After an edit, notices are stored only for people whom `text` names but
+    `before` did not name. The notices of people whom only `before` named are deleted. If a person has a notice of an
+    earlier comment that named them, it stays until they dismiss it. The author's own notices of the thread are
+    dismissed.
     """
     people = readers_of(comment.store_id)
     names, names_before = named_in(text, people), named_in(before, people)

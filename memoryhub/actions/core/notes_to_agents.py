@@ -1,7 +1,7 @@
 """Notes to agents: comments that people let an agent read, at the end of its next view of the memory, once.
 
-A memory's `waiting_notes` counts the notes that wait at it, so a view of a memory without any reads nothing more. The
-entry of the view stores the notes in its `note`, and not in its answer, which is only the text of the memory.
+A memory's `waiting_notes` counts the notes that wait at it, so if there are none, a view reads nothing more. The entry
+of the view stores the notes in its `note`, and not in its answer, which is only the text of the memory.
 """
 
 from collections.abc import Mapping, Sequence

@@ -89,10 +89,10 @@ class Change:
     `then` is its state after APPLY, `before` its state after BEFORE (None: not offered). `head` and `number` are those
     of the memory's newest version. `later` are versions that others made after the undone ones, oldest first. In a
     restore, `later` has only the newest such version, `more_later` is the number of the others, and `version` is the id
-    of the version to which the memory returns. BEFORE drops `later_lines` of their lines (None: not counted).
-    `cancelled` are versions of earlier undos that are skipped together with the undone ones. The first of `choices` is
-    the proposed one. In a plan of a proposal, `replaced` has the ids of the agent's changes that later changes replaced
-    completely, and `cut` the ids of the changes that later ones replaced in part.
+    of the version to which the memory returns. BEFORE drops `later_lines` lines of the later versions (None: not
+    counted). `cancelled` are versions of earlier undos that are skipped together with the undone ones. The first of
+    `choices` is the proposed one. In a plan of a proposal, `replaced` has the ids of the agent's changes that later
+    changes replaced completely, and `cut` the ids of the changes that later ones replaced in part.
     """
 
     memory: str
@@ -314,8 +314,8 @@ def _free_path(store: str, path: str, targets: _Targets) -> str:
 
 
 def beside(path: str, number: int, more: int) -> str:
-    """Return a free-looking path in the same directory: the name gets `-restored` and, from 2 on, a number. For `more`,
-    see `marked`."""
+    """Return another path in the same directory: the name gets `-restored` and, from 2 on, a number. For `more`, see
+    `marked`."""
     return marked(path, f"-restored{number if number > 1 else ''}", more)
 
 

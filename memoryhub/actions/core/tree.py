@@ -278,7 +278,7 @@ def delete_memories(tree: Tree, path: str, memories: Sequence[StoredMemory]) -> 
 
 
 def restore_memory(tree: Tree, memory: StoredMemory, path: str, text: str, size: int, sha256: str) -> str:
-    """Move a memory from the trash to a free path, with the text of this id; return the new version's id."""
+    """Move a memory from the trash to a free path, with the text that has this id; return the new version's id."""
     put(tree, memory, Operation.CREATED, path, text, size, sha256)
     return tree.made[-1].id
 

@@ -1,5 +1,5 @@
-"""Collects the data about a person in a store, for a person who asks for them. The collection changes nothing, and an
-audit entry records it.
+"""Collects the data that a store has about a person, when that person asks for them. The collection changes nothing,
+and an audit entry records it.
 
 It searches the same places that an erasure changes, so that both always find the same.
 """

@@ -229,7 +229,8 @@ def _digest(hits: Sequence[Hit], terms: Terms) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A search result that is still the same as the person saw, up to the entry `seq`. `erase_prepared` takes it."""
+    """A search result that was still the one that the person saw, up to the entry `seq`. `erase_prepared` erases its
+    texts."""
 
     terms: Terms
     subject: Sequence[str]
@@ -328,7 +329,7 @@ def _erase(store: tree.Tree, ready: Prepared) -> Receipt | None:
 
 
 def _without_gone(found: Found, newer: Found) -> Found:
-    """Return the search result `found` without the sessions and views that no longer have the texts in `newer`.
+    """Return the search result `found` without the sessions and views that are missing in the later result `newer`.
 
     Several stores share these rows, so the erasure in another store can have changed them since the search.
     """

@@ -4,7 +4,7 @@ In a replay, an undo by a person is treated as a usual edit: it removes some lin
 back. This has two faults. A line of an undone version can come back when the version that had removed the line is
 undone. And a line that an undo brought back can stay when the version that wrote the line is undone. The history is
 therefore also replayed without the undos in force and the versions that they undid. If this replay ends with the
-current text, the new undo is planned in the same way.
+current text, the new undo is planned with such a replay.
 """
 
 from collections.abc import Collection, Mapping, Sequence, Set
@@ -29,9 +29,9 @@ def with_earlier_undos(
 ) -> History:
     """Return the history of a memory without `versions`, and without the versions that other undos in force undid.
 
-    `told` is its replay from the first of `versions` on: `steps` are the replayed versions, `base` is the version
-    before them, and `taken` are the undos among them. `told` itself is returned if there are no other undos, if nothing
-    changes, or if the undos do not explain the current state.
+    `told` is the memory's replay from the first of `versions` on: `steps` are the replayed versions, `base` is the
+    version before them, and `taken` are the undos among them. `told` itself is returned if there are no other undos, if
+    nothing changes, or if the undos do not explain the current state.
     """
     memory, work = told.memory, told.work
     undos = _undos(steps, taken)

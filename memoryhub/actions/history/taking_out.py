@@ -21,8 +21,8 @@ from memoryhub.pure.text.line_removal import without_lines
 class TakeOut:
     """A plan that removes the lines with a finding's value from its memory.
 
-    `change` is the change of that memory, and `rest` are the changes of other memories by the versions that are undone
-    too. `text` is the memory's text after these undos, with the `lines` that are still to be removed. `emptied` are the
+    `change` is the change of that memory, and `rest` is the plan for the other memories in which versions are undone.
+    `text` is the memory's text after these undos, with the `lines` that are still to be removed. `emptied` are the
     unreviewed versions of which no line is left in the result.
     """
 

@@ -64,9 +64,9 @@ def undone_by(
 ) -> Collection[str]:
     """Return the ids of the versions that the undo with the seq `seq` undid. `details` is the input of its entry.
 
-    The input names a session or an import (then these are its versions before the undo), an entry (then its versions),
-    or one version. The versions of the entries that the input lists in `too` are added. With `memories`, only versions
-    of these memories are returned.
+    If the input names a session or an import, the undo undid its versions up to then; if it names an entry, the
+    versions of the entry; otherwise it names one version. The versions of the entries that the input lists in `too` are
+    added. With `memories`, only versions of these memories are returned.
     """
     if details.get("session"):
         of_session = AuditEntry.objects.of_chain(store_id).of_session(str(details["session"])).filter(seq__lt=seq)

@@ -269,7 +269,7 @@ def count(store: tree.Tree, key: str, counts: int) -> int | NotRun | None:
 
 
 def _window(store: tree.Tree, key: str, counts: int) -> limits.Window | NotRun | None:
-    """Return the window with these calls, a refusal, or None if calls are not limited. Nothing is written.
+    """Return a key's window with these calls, a refusal, or None if calls are not limited. Nothing is written.
 
     A revoked key is refused here too: every call comes here, and as the store is locked, the key cannot be revoked
     later.

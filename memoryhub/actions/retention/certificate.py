@@ -47,7 +47,8 @@ CHECKED = [
 
 def state(store_id: str, at: datetime) -> dict[str, Any]:
     """Return the content of a certificate for a memory store at a moment: its policies, the overdue items, the old
-    items that are kept, the times of its oldest data, and who can read it. It names no memory."""
+    items that are kept, the times of its oldest data, and the agents and people who can read the memories. No memory is
+    named."""
     with snapshot():
         policies = saved.concerning(store_id)
         held: set[str] = set()

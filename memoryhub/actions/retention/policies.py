@@ -91,7 +91,8 @@ def last_saved(policy_id: str, chains: Sequence[str], at: datetime) -> AuditEntr
 def save_policy(
     store_id: str | None, settings: PolicySettings, act: Act, *, policy_id: str | None = None
 ) -> RetentionPolicy:
-    """Create a policy, or change the settings of the one with `policy_id`; return it. `store_id` None means the hub.
+    """Create a policy, or change the settings of the one with `policy_id`; return it. If `store_id` is None, it is a
+    policy of the hub.
 
     Without a change, nothing is written. Raises ValidationError (by field, or because there are already MOST policies),
     RetentionPolicy.DoesNotExist and NoSuchStore.

@@ -91,8 +91,8 @@ def rehearse(
     """Yield exactly what a run as of `at` removes, in its order: expired and purged memories, old versions, entries.
 
     For `store_id` None, it yields only entries of the hub's own chain. `policies` are used in place of the saved ones.
-    The ids of memories that are kept only by a hold or a pin are added to `held`, and the ids of those that would
-    expire if no person had written or approved them to `approved`.
+    `held` gets the ids of the memories that only a hold or a pin keeps. `approved` gets the ids of the memories that
+    would expire if no person had written or approved them.
     """
     rules = Rules.of(store_id, at, policies)
     rules.held = rules.held if held is None else held

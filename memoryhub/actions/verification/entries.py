@@ -67,8 +67,8 @@ class Search:
     """The filters of a search; None matches anything. A `path` with a final slash matches everything under it.
 
     An entry is about a path if it names the path, or if it made a memory version at the path. A move is about its old
-    and its new path. A decision about several versions is about the path of each version, but not about their
-    directories. Entries that match one of the searches in `excluded` are left out. A search for a `key` also sets
+    and its new path. A decision about several versions is about the path of each version, but not about the directories
+    above these paths. Entries that match one of the searches in `excluded` are left out. A search for a `key` also sets
     `author` to the key's agent, because only authors have an index.
     """
 
@@ -245,8 +245,8 @@ def _all_of(values: Mapping[str, Any]) -> Q:
 
 
 def _became_a_proposal(is_proposed: bool) -> Q:
-    """Return the condition that a call was refused because its change became part of a proposal or, without
-    `is_proposed`, the condition that this is not so."""
+    """Return the condition that a call was refused because its change became part of a proposal. Without `is_proposed`,
+    return the opposite condition."""
     became = was_refused_with(*beginnings_of(Kind.PROPOSED))
     return became if is_proposed else ~became
 

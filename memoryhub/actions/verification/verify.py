@@ -307,8 +307,8 @@ class _Verification:
                 yield f"its {field} was changed"
 
     def _answer_went(self, entry: AuditEntry) -> bool:
-        """Return whether an answer cannot be rendered because its store was deleted with its texts, or because the
-        entry whose answer it repeats was removed."""
+        """Return whether an answer cannot be rendered, because the store was deleted with its texts, or because the
+        entry whose answer is repeated was removed."""
         if entry.message is not None:
             return False
         repeats_a_removed = entry.first_line is None and entry.replay_of is not None

@@ -176,8 +176,8 @@ def pause_in(webhook: Webhook, tell: Tell, at: datetime) -> bool:
 
 
 def resume(webhook_id: str, act: Act) -> bool:
-    """Resume a webhook: waiting deliveries are sent at once, and it gets events from now on. Return whether it was
-    paused."""
+    """Resume a webhook: waiting deliveries are sent at once, and the webhook gets events from now on. Return whether it
+    was paused."""
     with locked(webhook_id, act) as (webhook, tell):
         if webhook.paused_at is None:
             return False

@@ -29,8 +29,8 @@ class Malformed(ValueError):
 
 
 class Verdict(Enum):
-    """The result of checking a document: this hub signed it, or did not, or its older key cannot be confirmed or was
-    lost."""
+    """The result of checking a document: this hub signed it, this hub did not sign it, the signature of an older key is
+    not confirmed, or the key was lost."""
 
     RIGHT = "right"
     WRONG = "wrong"

@@ -1,5 +1,5 @@
 """Counts entries for metrics. The counts are made from the entries themselves: so they agree with the audit, whichever
-process or machine served a call, and a restart loses none."""
+process or machine served a call, and no count is lost at a restart."""
 
 from bisect import bisect_left
 from collections import defaultdict

@@ -170,7 +170,7 @@ def place(
     """Hold or pin one memory (live or in the trash), or everything at and under a path (`""`: the store).
 
     A legal hold with `freezes` also keeps texts and paths as they are. Raises ValidationError (by field),
-    Memory.DoesNotExist, NoSuchStore, and IndexError if it is already held on the same terms.
+    Memory.DoesNotExist, NoSuchStore, and IndexError if the memory or path is already held on the same terms.
     """
     return place_several(store_id, act, [(memory, path)], Terms(kind, reason, ends_at, freezes, case_number))[0]
 

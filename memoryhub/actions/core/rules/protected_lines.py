@@ -32,8 +32,8 @@ _TEXT = Statement("select content from memoryhub_memorytext where store_id = %s 
 
 
 def follow_memories(store_id: str, rules: str, changed: Sequence[Changed]) -> None:
-    """Give rules about lines the new paths of their memories after an act has moved these. `rules` is the JSON text of
-    the rules before the act. Call it before the act's entry, which seals the new rules."""
+    """After an act has moved memories, store the new paths in the rules about lines of these memories. `rules` is the
+    JSON text of the rules before the act. Call it before the act's entry, which seals the new rules."""
     moved = [one for one in changed if one.path not in (None, one.old_path)] if f'"{LINES}:' in rules else []
     if not moved:
         return
@@ -119,5 +119,5 @@ class ProtectedLines:
 
 
 def _numbers(lines: Lines, text: str) -> range:
-    """Return the line numbers that a text has of these lines: a rule can name lines after the end of the text."""
+    """Return the numbers of these lines, without numbers after the end of the text."""
     return range(lines.first, min(lines.last, count_lines(text)) + 1)

@@ -42,7 +42,7 @@ def is_writable() -> bool:
 
 
 def keep_snapshot() -> None:
-    """On PostgreSQL, make the transaction read-only, so that all its statements see the same state.
+    """On PostgreSQL, make the transaction read-only, and let all its statements see the same state.
 
     Call it before any other statement of the transaction.
     """

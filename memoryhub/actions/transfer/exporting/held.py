@@ -69,8 +69,8 @@ class HeldExport:
 
 
 def begin(store_id: str, hold_id: str, act: Callable[[], Act], *, whole_case: bool = False) -> HeldExport:
-    """Write the entry of an export of the memories that a legal hold holds now, or all legal holds of its case. Return
-    the export.
+    """Write the entry of an export of the memories that a legal hold or, with `whole_case`, all legal holds of its case
+    hold now. Return the export.
 
     Raises NothingHeld, and tree.NoSuchStore.
     """

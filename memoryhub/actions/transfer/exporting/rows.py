@@ -109,7 +109,7 @@ class Rows:
     def entries(self) -> Iterator[JsonRow]:
         """Yield every audit entry up to the export's own.
 
-        `seals` of a row has the hashes of the entry's seals, which the entry's digest covers.
+        In each row, `seals` has the hashes of the entry's seals, which the entry's digest covers.
         """
         entries = AuditEntry.objects.of_chain(self.scope.store)
         after = 0

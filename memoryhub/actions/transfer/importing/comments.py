@@ -57,7 +57,7 @@ def weight(threads: Sequence[dict[str, Any]]) -> int:
 
 
 def write(store: Tree, memory: str, threads: Sequence[dict[str, Any]], texts: Callable[[int], str | None]) -> int:
-    """Write the conversations about a new memory, in the transaction of its entry; return how many comments there are.
+    """Write the conversations about a new memory, in the transaction of its entry; return the number of comments.
 
     `texts` returns the text of a version, by number. No one is notified of these comments, and no agent reads them.
     They belong to no person of this hub, even if they name one as their author. If the text does not have the lines of

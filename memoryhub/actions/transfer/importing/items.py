@@ -44,8 +44,8 @@ def items_of(read: Read, place: str) -> Iterable[ImportItem]:
 
 
 def _governing(bundle: Bundle, number: int, place: str) -> Iterable[ImportItem]:
-    """Yield the items of the proposals and of the path rules. They come after the items of the memories, because they
-    refer to these."""
+    """Yield the items of the proposals and of the path rules. They come after the items of the memories, to which they
+    refer."""
     named = Named(_without_gaps(bundle.memories))
     for proposal in bundle.proposals:
         yield _proposal(number, proposal, place, named)

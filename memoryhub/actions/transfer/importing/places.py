@@ -81,7 +81,7 @@ class Here:
 
     def version(self, place: Sequence[int] | None, memory: str | None = None) -> str | None:
         """Return the id of the version at `place`, which is (number of an item, number of a version), or None. The item
-        must have been imported with its history and, if `memory` is given, be this memory."""
+        must have been imported with its history. If `memory` is given, the item must have become this memory."""
         came = self._of_item(place[0]) if place else _Came(None, False)
         if place is None or came.memory is None or not came.with_history or memory not in (None, came.memory):
             return None

@@ -164,7 +164,7 @@ def _row(
 ) -> ProposedChange:
     """Return the row of a change.
 
-    If its memory or text is not in the store, it gets a new id (stored in `missing`), as if it had been removed.
+    A memory or text that is not in the store gets a new id (stored in `missing`), as if it had been removed.
     """
     for path in filter(None, (told["path"], told["new_path"])):
         require_path(path)

@@ -96,7 +96,8 @@ def taken(store: Tree, job: Import, item: ImportItem) -> Record | None:
 
 def _with_lines(one: Fitting, told: dict[str, Any], here: Here, store: str) -> Fitting:
     """Return a rule that protects the same lines here: in the imported version or, if it was not imported, in a version
-    with the same text. The rule gets the path of this memory, which may have been imported under another path."""
+    with the same text. The rule gets the path of that version's memory, which may have been imported under another
+    path."""
     lines = one.rule.only_if
     if one.why or not isinstance(lines, Lines):
         return one
