@@ -80,9 +80,9 @@ def invite(
 
     With `user`, the invitation is a link with which that person sets a new password. With `mails`, the link is also
     sent to the address, if the hub sends e-mail. Raises MayNotInvite. Raises EmailTaken for an invitation to the hub if
-    a person has its address. An invitation to a memory store is created in the same way for every address, so that its
-    maker does not learn whether the account exists. Both chains are locked, so that no one deactivates the maker at the
-    same moment.
+    a person already has the address. An invitation to a memory store is created in the same way for every address, so
+    that its maker does not learn whether the account exists. Both chains are locked, so that no one deactivates the
+    maker at the same moment.
     """
     nonce = outbox.new_nonce()
     token, act = outbox.token_of(nonce), Act(actor, door, at)

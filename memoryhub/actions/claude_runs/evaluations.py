@@ -108,7 +108,7 @@ def own(evaluation_id: str, worker: str) -> Iterator[ClaudeEvaluation]:
 
 
 def seen(evaluation_id: str, worker: str, at: datetime) -> None:
-    """Note that the worker still works. Raises Stopped and LostRun."""
+    """Record that the worker still works on the evaluation. Raises Stopped and LostRun."""
     with own(evaluation_id, worker) as one:
         if one.stop_asked:
             raise Stopped

@@ -112,7 +112,8 @@ def edit(store_id: str, comment_id: str, text: str, act: Act) -> Done:
 
 
 def delete(store_id: str, comment_id: str, act: Act, *, of_others: bool) -> Done:
-    """Delete a comment: its text is gone, and the thread stays. With `of_others`, its author may be another person."""
+    """Delete a comment: its text is gone, and the thread stays. With `of_others`, the author of the comment may be
+    another person."""
     with tree.locked(store_id, act) as store:
         comment = _there(store, comment_id) if of_others else _own(store, comment_id)
         subject = _subject(store, comment)
@@ -123,8 +124,8 @@ def delete(store_id: str, comment_id: str, act: Act, *, of_others: bool) -> Done
 
 
 def withdraw(store_id: str, comment_id: str, act: Act, *, of_others: bool) -> Done:
-    """Withdraw the note that a comment is, unless a view has delivered it already. With `of_others`, its author may be
-    another person.
+    """Withdraw the note that a comment is, unless a view has delivered it already. With `of_others`, the author of the
+    comment may be another person.
 
     Raises NoSuchComment, NotTheAuthor and ToolError.
     """

@@ -147,7 +147,7 @@ def carry(store_id: str, memory_id: str, removed: Collection[str]) -> list[Findi
 def write(
     head: ChainHead, act: Act, store_id: str, findings: Sequence[Finding], state: FindingState, why: Mapping[str, Any]
 ) -> None:
-    """Set the state of findings as the hub, with one entry.
+    """Set the state of findings, with one entry whose actor is the hub.
 
     `why` is added to the entry's input. Lock the store first.
     """

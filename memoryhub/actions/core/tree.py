@@ -366,7 +366,7 @@ def next_version(
 
 
 def make_directories(tree: Tree, path: str) -> str:
-    """Create the missing directories above a path; return the id of the one directly above it."""
+    """Create the missing directories above a path; return the id of the directory that directly contains the path."""
     above = paths.ancestors(path)
     row = sql.one(sql.DIRECTORY_AT, tree.store, above[-1])
     if row:

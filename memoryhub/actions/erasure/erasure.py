@@ -268,7 +268,8 @@ def prepare(
     *,
     whole_hub: bool = False,
 ) -> Prepared:
-    """Search again before an erasure. Raise FoundChanged if the result is not the one with this digest."""
+    """Search again before an erasure, and return the result. Raise FoundChanged if the result no longer has this
+    digest."""
     checked = _checked(terms)
     with snapshot():
         seq = AuditChain.objects.values_list("last_seq", flat=True).get(pk=store_id)

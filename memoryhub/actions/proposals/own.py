@@ -1,4 +1,4 @@
-"""An agent's own proposals: a list of them, one of them with the decision about it, and the withdrawal of an open one.
+"""An agent's own proposals: listing them, viewing one with the decision about it, and withdrawing an open one.
 
 Each call has an audit entry. For the caller, the proposals of other agents do not exist. Changes are read after the
 lock of the store is released, because a page of them can be large.

@@ -173,7 +173,7 @@ def mark_with_edit(store: Tree, memory_id: str, version_id: str | None) -> dict[
 
 
 def earlier_than(version: MemoryVersion) -> MemoryVersionQuerySet:
-    """Return the unreviewed versions before this version of its memory that are approved together with it."""
+    """Return the unreviewed earlier versions of the same memory that are approved together with this version."""
     first = version.number - LOOK_BACK
     of_memory = MemoryVersion.objects.filter(store_id=version.store_id, memory_id=version.memory_id)
     return of_memory.filter(number__gte=first, number__lt=version.number).unreviewed()

@@ -163,7 +163,7 @@ def append(head: ChainHead, act: Act, record: Record) -> int:
     """Write the next entry of a locked chain and move the chain's head; return the entry's seq.
 
     The entry also seals the governing rows that this transaction has changed so far (see `core.audit.seals`). Raises
-    keys.Replaced if the audit key of this process is no longer the one that writes.
+    keys.Replaced if the audit key of this process is no longer the current key.
     """
     writer = key_name()
     if head.key_name not in (None, writer):

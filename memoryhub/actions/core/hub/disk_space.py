@@ -1,4 +1,4 @@
-"""Keeps a reserve file beside SQLite's file. On a full disk, its space lets the hub read and delete.
+"""Keeps a reserve file beside SQLite's file. If the disk is full, the space of this file lets the hub read and delete.
 
 Texts are stored only while the reserve has its full size. When a commit finds no space, the reserve is deleted at once
 and the commit is tried again. From then on, every act that stores a text is refused (`require_room`). Views, deletions

@@ -46,8 +46,8 @@ def follow_memories(store_id: str, rules: str, changed: Sequence[Changed]) -> No
 
 
 def _followed(rule: PathRule, memories: dict[str, str], moved: Sequence[Changed]) -> PathRule:
-    """Return a rule with the new path of its memory. If the version that the rule names is gone, its memory is the one
-    at the rule's path."""
+    """Return a rule with the new path of its memory. If the version that the rule names is gone, the memory at the
+    rule's path counts as the rule's memory."""
     if not isinstance(rule.only_if, Lines):
         return rule
     whose, pattern = memories.get(rule.only_if.version), rule.pattern

@@ -11,7 +11,7 @@ from memoryhub.actions.core import sql
 
 @contextmanager
 def snapshot() -> Iterator[None]:
-    """Let every read inside this context see the database as it was at the first read. Writers do not wait.
+    """Let every read in the block see the database as it was at the first read. Writers do not wait.
 
     The caller cannot write. Inside an open transaction, `snapshot` does nothing. If a read may fail, put it into its
     own `transaction.atomic()`: otherwise PostgreSQL answers no more queries after an error.

@@ -148,7 +148,7 @@ class Lines(Generic[T]):
 
     @contextmanager
     def time_of(self, whose: object) -> Iterator[None]:
-        """Charge the processor time used inside to this key.
+        """Charge to this key the processor time that is used in the block.
 
         Time in which a busy machine ran other work does not count.
         """
