@@ -56,8 +56,8 @@ class ActivityQuerySet(models.QuerySet["Activity"]):
         return Counter({(day, author, command, outcome): count for day, author, command, outcome, count in rows})
 
     def summed(self, *columns: str) -> list[tuple[object, ...]]:
-        """Return one tuple for each combination of values in these columns, in their order: the values, then the sum of
-        the rows' counts."""
+        """Return one tuple for each combination of values in these columns: the values, then the sum of the rows'
+        counts. The tuples are sorted by the values."""
         found = self.values(*columns).annotate(total=Sum("count")).order_by(*columns)
         return list(found.values_list(*columns, "total"))
 

@@ -134,8 +134,8 @@ def copied(one: ClaudeEvaluation, worker: str, act: Act) -> str:
 
 
 def caller(act: Act) -> Caller:
-    """Return the caller for the model's tool calls on the copies: a new agent with a key that reaches no memory store
-    and whose secret no one knows."""
+    """Return the caller for the model's tool calls on the copies. It has an agent of its own, and a key that reaches no
+    memory store and whose secret no one knows."""
     name = EVALUATIONS_KEY
     agent = Agent.objects.filter(name=name).order_by("pk").first()
     if agent is None:

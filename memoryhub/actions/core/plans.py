@@ -234,7 +234,7 @@ def named_ids(ids: Collection[str]) -> list[str] | dict[str, object]:
 
 
 class _Targets:
-    """The paths that are taken: `occupied` by memories that stay, or by the changes placed so far."""
+    """The taken paths: those `occupied` by memories that stay, and those that the changes placed so far will have."""
 
     def __init__(self, occupied: Collection[str]) -> None:
         self._occupied, self._placed = occupied, set[str]()

@@ -70,7 +70,7 @@ class History:
 
 
 def replayed(history: History, steps: Sequence[MemoryVersion], passed: frozenset[str]) -> History:
-    """Replay all steps, and return the history. Versions in `passed` are undone.
+    """Replay all steps, and return the history. Versions in `passed` are skipped.
 
     If there are more than MOST_STEPS, consecutive versions by others are replayed as one step and count as a conflict.
     """
@@ -92,7 +92,7 @@ def replayed(history: History, steps: Sequence[MemoryVersion], passed: frozenset
 
 
 def _goes_on(following: MemoryVersion, passed: frozenset[str]) -> bool:
-    """Return whether the following version belongs to the same step: it is not undone, and it is not a deletion."""
+    """Return whether the following version belongs to the same step: it is not skipped, and it is not a deletion."""
     return following.pk not in passed and plans.of_version(following).is_there
 
 

@@ -262,7 +262,7 @@ def _whole(store: tree.Tree, command: Command | ToolError, answer: str, input: M
 def count(store: tree.Tree, key: str, counts: int) -> int | NotRun | None:
     """Count calls of a key. Return its calls in the last minute (None: calls are not limited), or a refusal.
 
-    Every call of a key passes through this function or `_call`. So no call is run once the audit is full.
+    Every call of a key passes through this function or `locked_call`. So no call is run once the audit is full.
     """
     window = _window(store, key, counts)
     return window if isinstance(window, NotRun) else _note_calls(store, key, window)

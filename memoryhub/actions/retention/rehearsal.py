@@ -48,7 +48,8 @@ class Item:
 
 
 class Totals(NamedTuple):
-    """The number of memories that expire and that are purged, of removed versions and entries, and their bytes."""
+    """How many memories expire, how many are purged, how many versions and entries are removed, and the bytes of all of
+    them."""
 
     memories: int = 0
     purged: int = 0

@@ -86,7 +86,7 @@ def of(name: str) -> bytes | None:
 
 
 def is_lost(name: str) -> bool:
-    """Return whether the hub lacks a key with this name, but may have lost one."""
+    """Return whether the hub does not have a key with this name, but may have lost it."""
     return of(name) is None and not known().is_complete
 
 
