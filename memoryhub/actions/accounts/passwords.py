@@ -14,7 +14,7 @@ from memoryhub.actions.core import transactions
 AT_ONCE = 2
 MOST_WAITING = 4
 LONGEST_WAIT = 2.0
-"""The longest wait, in seconds; a hash takes a third of one. A waiting thread cannot answer other requests."""
+"""The longest wait, in seconds; a hash takes a third of a second. A waiting thread cannot answer other requests."""
 
 _running = threading.BoundedSemaphore(AT_ONCE)
 _admitted = threading.BoundedSemaphore(AT_ONCE + MOST_WAITING)

@@ -44,14 +44,15 @@ ACTS = {
     "remove_proofs": _("Remove somebody’s second step and passkeys"),
     "unset_second_person": _("Stop asking for a second person"),
 }
-"""The acts that cannot be undone, or that would let somebody do these alone. All of them ask for a fresh proof, too."""
+"""The acts that cannot be undone, and the acts that would let one person do those alone. All of them require a fresh
+proof too."""
 
 OF_ADMINISTRATORS = ("delete_store",)
-"""Acts in a memory store that its admins may not do, and not allow either."""
+"""Acts in a memory store that only administrators of the hub may do or allow."""
 
 Fields = Sequence[Sequence[Any]]
 Words = Sequence[Sequence[str]]
-"""Pairs of a label and a text; a third text is the address of the page that shows it."""
+"""Pairs of a label and a text. An optional third text is the address of a page that shows the text."""
 
 
 class NotOpen(Exception):

@@ -41,7 +41,7 @@ ACCOUNT = Limit(100, 30)
 NETWORK = Limit(50, 60)
 """For one network at all accounts."""
 RESET = Limit(3, 900, first=60)
-"""For e-mails to one address with a link to a new password: its owner is not to be flooded."""
+"""For e-mails to one address with a link to a new password, so that its owner is not flooded with them."""
 RESETS = Limit(20, 60)
 """For such e-mails from one network to all addresses."""
 

@@ -33,7 +33,7 @@ RUNNING = 3
 """The exit code of the command if another backup is running."""
 AT_ONCE = datetime.fromtimestamp(0, UTC)
 SIGN_EVERY, LONGEST = 60.0, 12 * 3600.0
-"""Seconds between two signs of a backup that is being made, and seconds after which it counts as one that hangs."""
+"""Seconds between two signs of a backup that is being made, and seconds after which the backup counts as hanging."""
 LATE = 3
 """Backups are too old when the last one is older than this many intervals."""
 

@@ -20,7 +20,7 @@ ROLES = ("", Role.CURATOR.value, Role.ADMIN.value)
 """The lowest roles that the hub can let start runs; "": no one may."""
 
 DREAMS = "dreams"
-"""The name of dreams in the setting for what is experimental."""
+"""The name of dreams in the setting MEMORYHUB_EXPERIMENTAL."""
 
 
 def is_configured() -> bool:

@@ -36,7 +36,7 @@ from memoryhub.pure import ids
 
 _ABOUT = "Claude in the evaluations of memory of this hub, which run on copies of memory stores."
 PLACE = "/evaluation"
-"""Where the suite writes its memories."""
+"""The directory in which the suite writes its memories."""
 MOST = 100
 """The most evaluations of a store that are kept: the newest."""
 

@@ -16,7 +16,8 @@ from memoryhub.pure.protocol import results
 from memoryhub.pure.protocol.kinds import is_no_error
 
 Exact = Mapping[str, tuple[dict[str, Any], str, bool]]
-"""{id of a call: its input, its answer, whether that is an error}, as they were, for the calls of this process."""
+"""{id of a call: (its input, its answer, whether the answer is an error)} for the calls of this process, as they
+were."""
 
 
 def messages_of(run: ClaudeRun, exact: Exact, before: int | None = None) -> list[dict[str, Any]]:

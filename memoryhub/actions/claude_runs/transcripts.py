@@ -13,12 +13,13 @@ from memoryhub.models.audit import ActorKind
 from memoryhub.pure.text import keeping
 
 MOST_CHARACTERS = 100_000
-"""The most characters of all transcripts of a dream: about 30,000 tokens, of which each answer is made."""
+"""The most characters of all transcripts of a dream: about 30,000 tokens, which are a part of the input of each
+answer."""
 MOST_CALLS = 1_000
-"""The newest calls of a session that its transcript may have."""
+"""The most calls of a session in its transcript: the newest ones."""
 MOST_OF_CALL = 4_000
 AT_ONCE = MOST_CHARACTERS // MOST_OF_CALL
-"""How many calls are read at once: as many as there is room for if all are long."""
+"""The number of calls that are read at once: as many as the transcripts have room for if all calls are long."""
 
 
 def transcripts(store_id: str, session_ids: Sequence[str]) -> str:

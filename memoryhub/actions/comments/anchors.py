@@ -11,8 +11,8 @@ from memoryhub.pure.text.carried import followed
 from memoryhub.pure.text.changed_lines import Work
 
 MOST_STEPS = 200
-"""The most versions through which lines are followed one by one. With more between them, two texts are compared at
-once."""
+"""The most versions through which lines are followed one by one. Across more versions, only the first and the last text
+are compared."""
 
 Lines = tuple[int, int]
 

@@ -29,7 +29,7 @@ MOST = 500
 """The most comments on one memory or proposal."""
 
 Subject = Memory | Proposal
-"""What a comment is about."""
+"""The memory or the proposal that a comment is about."""
 
 LONGEST_NOTE, MOST_NOTES = 500, 10
 """The most characters of a note to an agent, and the most notes that wait at one memory."""

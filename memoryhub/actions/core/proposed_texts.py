@@ -13,7 +13,7 @@ MERGES = ("merge_proposal", "edit_and_merge_proposal")
 """The commands of the entries that merge a proposal."""
 
 REMOVED = "[redacted]"
-"""What a proposed change has in place of a text that was removed."""
+"""The content of a proposed change whose text was removed."""
 
 
 def remove(store: Tree, memory: str, versions: Iterable[MemoryVersion]) -> set[int]:

@@ -24,10 +24,11 @@ TEXTS_AT_ONCE = 50
 """How many texts of versions are in memory at once while values are read from them."""
 
 LOOK = 1_000
-"""How many resolved findings of a memory, the newest, each act looks for in its text."""
+"""The most resolved findings of a memory whose values each act searches for in the memory's text: the newest ones."""
 
 CARRIED = 200
-"""How many versions of a memory, the newest, are searched for the values of findings whose version is removed."""
+"""The most versions of a memory that are searched for the values of findings whose version is removed: the newest
+ones."""
 
 COMMANDS = {FindingState.RESOLVED: "resolve_finding", FindingState.OPEN: "reopen_finding"}
 

@@ -239,7 +239,7 @@ ENTRIES = Place("entry", AuditEntry.objects.of_chain, ENTRY_TEXTS, since=_after)
 ENTRIES_JSON = Place("entry", AuditEntry.objects.of_chain, ENTRY_JSON, escaped=True, since=_after)
 GROWING = (TEXTS, PATHS, MEMORIES, ENTRIES, ENTRIES_JSON)
 COPY = "claude_copy"
-"""What is in the throw-away copies of a store. An erasure deletes them all."""
+"""The kind of hits in the throw-away copies of a store. An erasure deletes all these copies."""
 
 
 def _copies(store_id: str) -> list[str]:

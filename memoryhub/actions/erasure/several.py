@@ -24,10 +24,10 @@ from memoryhub.pure.protocol.errors import ToolError
 logger = logging.getLogger(__name__)
 
 MOMENT = 10
-"""How many characters of an id only say its moment."""
+"""The number of characters of an id that encode only its time."""
 
 MOST_READ = 1_000
-"""The most receipts that are read to find those of a group; they are written after it began."""
+"""The most receipts that are read to find those of a group. They were written after the group began."""
 
 
 class How(enum.Enum):

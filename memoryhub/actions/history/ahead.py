@@ -16,7 +16,8 @@ from memoryhub.pure import sensitive
 from memoryhub.pure.text.novelty import Novelty
 
 MOST_TOUCHED = 500
-"""How many memories agents may have changed since: of more, it is not asked whether the plan is about them."""
+"""The most memories that agents may have changed since the plan was made. If there are more, the plan is made again,
+without a check whether it is about them."""
 TEXTS_AT_ONCE = 50
 
 

@@ -24,7 +24,7 @@ SILENT = timedelta(hours=6)
 """How long a webhook must have failed."""
 LEAST_FREE = 2 * 1024**3
 LEAST_PART = 0.05
-"""The disk is short of space below this many bytes that is also less than this part of it."""
+"""The disk is short of space if its free bytes are fewer than LEAST_FREE, and fewer than this part of the disk."""
 
 WORK, AUDIT, DISK, WEBHOOK = "work", "audit", "disk", "webhook"
 EVENTS = frozenset(GROUPS["alarm"])

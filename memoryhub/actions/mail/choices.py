@@ -20,7 +20,7 @@ ENDED: Mapping[str, Mapping[str, Any]] = {
     MailKind.RETENTION: {"warnings": False},
     MailKind.ALARM: {"alarms": False},
 }
-"""The kinds of messages that a person can end with one press, and the choice that ends each."""
+"""The kinds of messages that a person can end with one click, and the choice that ends each of them."""
 
 
 def of(user: User) -> MailChoice:

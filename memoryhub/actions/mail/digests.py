@@ -30,7 +30,7 @@ from memoryhub.pure import ids
 
 AT_ONCE = 200
 LONGEST_WAIT = timedelta(days=3)
-"""The next digest of a person is never further ahead: that was noted while the clock was wrong."""
+"""A person's next digest is never further ahead than this, unless its time was computed while the clock was wrong."""
 MOST_NOTICES = 12
 MOST_STORES = 20
 """The most comments and decisions of a digest, and the most memory stores that it names."""

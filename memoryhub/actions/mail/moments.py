@@ -4,7 +4,8 @@ delay."""
 from datetime import datetime, timedelta
 
 AHEAD = timedelta(days=1)
-"""What was noted further in the future than this was noted while the clock was wrong; two machines differ by less."""
+"""A time further in the future than this was noted while the clock was wrong; the clocks of two machines differ by
+less."""
 
 
 def has_passed(since: datetime, wait: timedelta, at: datetime) -> bool:

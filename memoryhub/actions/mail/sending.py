@@ -9,9 +9,9 @@ from memoryhub.actions.core.transactions import writing
 from memoryhub.models import Mail, MailState
 
 LEASE = timedelta(minutes=15)
-"""While one process sends a message, no other does for this time."""
+"""For this time after a process has claimed a message, no other process sends it."""
 DELAYS = (1, 5, 15, 60, 240)
-"""Minutes until the next try of a message, after each failure; then always the last one."""
+"""Minutes until the next try of a message, after each failure; after that, always the last of these delays."""
 GIVE_UP = timedelta(days=3)
 KEPT = timedelta(days=7)
 """How long a message is tried, and how long the row of one that was sent or has failed is kept."""

@@ -18,7 +18,8 @@ Place = tuple[str, str, date]
 """The ids of a store and of a key, and a day (UTC)."""
 
 _counts: dict[Place, tuple[int, datetime]] = {}
-"""How many calls were refused since they were last written, and the last moment. Only keys that are valid get here."""
+"""{place: (number of calls that were refused since they were last written, time of the last one)}. Only valid keys are
+counted."""
 _lock = threading.Lock()
 
 

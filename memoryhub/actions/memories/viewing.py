@@ -14,7 +14,7 @@ AGAIN = timedelta(minutes=5)
 """Within this time, the same page with the same texts is not recorded again for the same person."""
 
 RECENT = 20
-"""The newest views of a person among which the same page is looked for."""
+"""The number of a person's newest views that are searched for the same page."""
 
 
 SETTING = "records_views"

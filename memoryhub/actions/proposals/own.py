@@ -23,11 +23,12 @@ from memoryhub.models import AuditEntry, Comment, Proposal, ProposalState, Propo
 from memoryhub.models.proposals import ProposalQuerySet
 
 OUTCOMES = ("refused", "merged", "merged_in_part")
-"""What a decision says of a memory, as its entry names the lists. The last list that names a memory counts."""
+"""The outcomes of a decision about a memory, which are also the names of the lists of memories in the decision's entry.
+If several lists contain a memory, the last one counts."""
 
 REPLACED = {"replaced": "replaced", "replaced_in_part": "merged_in_part"}
-"""{list of changes in the entry of a decision: their outcome}. Later changes of the proposal replaced them, or a part
-of them."""
+"""{name of a list in the entry of a decision: outcome of the changes in it}. Later changes of the proposal replaced
+these changes, completely or in part."""
 
 MOST_LISTED = 20
 """The most proposals of a page, because each can have many changes."""

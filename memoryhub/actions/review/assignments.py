@@ -17,7 +17,7 @@ ROLES = [role for role in Role if role.includes(WHO)]
 """The roles that review."""
 
 MOST_REVIEWERS = 100
-"""The most people that are offered."""
+"""The most people who are offered as reviewers."""
 
 
 MOST_NAMED = 5

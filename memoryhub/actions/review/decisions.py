@@ -20,13 +20,13 @@ from memoryhub.models.review import CLAIM
 from memoryhub.pure import ids
 
 LOOK_BACK = 500
-"""How many numbers back a memory's unreviewed versions are approved together with a version."""
+"""The unreviewed versions that are approved together with a version are at most this many numbers older."""
 
 MOST = 1000
 """The most versions that one act decides."""
 
 TOGETHER = 100
-"""How many memories are asked at once for their earlier versions: the store is locked meanwhile."""
+"""The number of memories whose earlier versions one query reads, while the store is locked."""
 
 
 class Decided(Exception):

@@ -16,7 +16,7 @@ Words = str | Promise
 Counted = Callable[[int], str]
 
 WHO = Role.CURATOR
-"""The role that may decide."""
+"""The lowest role that may decide."""
 
 
 @dataclass(frozen=True, slots=True)

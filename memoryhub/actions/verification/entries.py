@@ -34,7 +34,8 @@ FEW = 3_000
 """The entries under a directory are sorted if there are at most this many."""
 
 DECIDED = 100
-"""A decision about a version at a path is found if its memory made one of the newest versions there: of this many."""
+"""A decision about a version at a path is found only if the version's memory made one of this many newest versions at
+the path."""
 
 WRITES = frozenset((
     "create", "str_replace", "insert", "delete", "rename", "edit", "restore", "restore_moment", "undo", "move",
@@ -43,7 +44,7 @@ WRITES = frozenset((
 """The commands with which agents and people write memories."""
 
 ANY_SESSION = "any"
-"""The session of a search that leaves out what was done in a session."""
+"""The value of `session` that matches entries of any session. A search for entries outside of sessions excludes it."""
 
 _FIRST_PART, _PART = 100, 1_000
 

@@ -37,7 +37,7 @@ _ABOUT_PROPOSALS = {
 _OPENED, _WITHDRAWN = "proposal.opened", "proposal.withdrawn"
 
 _PROPOSED = f'"{results.PROPOSED}'
-"""How the answer of a call begins that became part of a proposal, as an entry keeps it."""
+"""The beginning of the stored answer of a call that became part of a proposal."""
 
 _NUMBER = re.compile(re.escape(_PROPOSED) + r"([0-9]{1,18})\b")
 

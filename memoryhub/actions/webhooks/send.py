@@ -38,8 +38,8 @@ def always() -> bool:
 
 IN_ONE_GO = 50
 GO_FOR = timedelta(seconds=5)
-"""The most deliveries, and the longest time, until a process stores the results: if it is killed first, they are
-sent again."""
+"""The most deliveries, and the longest time, until a process stores the results. If the process is killed before that,
+the deliveries are sent again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Message:
 
 
 Result = tuple[Message, Answer, datetime]
-"""What was sent, the answer, and the time."""
+"""(sent message, answer, time)."""
 
 
 def due(at: datetime, most: int = 100) -> list[tuple[str, bool]]:

@@ -376,7 +376,7 @@ COMMANDS = {command.name: command for command in _ALL}
 BY_AGENTS = tuple(command.name for command in _ALL if command.by_agents)
 """The commands that agents can give. They change memories, and nothing else that a plan reads."""
 EVENTS = {command.name: command.event for command in _ALL if command.event}
-"""The webhook event of each command. Events for changed memories are made of versions, not listed here."""
+"""The webhook event of each command. Events for changed memories are made from versions, and are not listed here."""
 
 FURTHER_EVENTS = {command.name: command.also for command in _ALL if command.also}
 """The further events of commands, by the fields of the input that name their versions."""

@@ -44,7 +44,7 @@ class Known(NamedTuple):
 
 
 _read: dict[bytes, Known] = {}
-"""The older keys by the current one. They change only with it."""
+"""{current key: the older keys}. The older keys change only together with the current key."""
 
 
 def current() -> bytes:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 MOST = 20_000
 """If nothing takes the notes, the oldest ones are dropped."""
 LONGEST = 200
-"""The most characters that are kept of a header; a valid one of today has 55."""
+"""The most characters of a header that are kept; a valid header currently has 55."""
 
 
 class Place(NamedTuple):

@@ -32,7 +32,7 @@ from memoryhub.pure.text.kept_lines import are_kept
 from memoryhub.pure.text.line_removal import removes_lines
 
 WORDS = {Verb.CREATE: "create", Verb.EDIT: "change", Verb.DELETE: "delete", Verb.RENAME: "rename"}
-"""The words that an agent reads."""
+"""The words for each verb in the messages that an agent reads."""
 MOST_AT_ONCE = 500
 """The most memories in one query."""
 

@@ -16,8 +16,8 @@ from memoryhub.pure.text.kept_lines import are_kept, where, where_in_last
 from memoryhub.pure.text.matching import Budget
 
 MOST_STEPS, MOST_CHARACTERS = 200, 4_000_000
-"""The most versions through which lines are followed one by one, and the most characters of their texts together. Of
-more, the first and the last text are compared."""
+"""The most versions through which lines are followed one by one, and the most characters of their texts together. If
+there are more, only the first and the last text are compared."""
 
 LINES_SEARCHED, PAIRS_SEARCHED = 100_000, 50_000
 """The most work that one act spends on comparing texts for all rules: other writers of the memory store wait for it.

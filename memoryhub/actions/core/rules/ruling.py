@@ -70,8 +70,7 @@ class Ruling:
 
 
 Looked = Mapping[tuple[Ruling, str | None, str], Spans | TooMuch]
-"""What each ruling found in each new text, after the old text (None: there was none). Equal rules have one Ruling
-object."""
+"""{(ruling, old text or None, new text): what the ruling found in the new text}. Equal rules have one Ruling object."""
 
 
 class Clean(NamedTuple):

@@ -13,7 +13,7 @@ from memoryhub.pure.protocol import paths, results
 from memoryhub.pure.protocol.errors import ToolError
 
 FEW = 4
-"""How many paths are decided one by one: for a few paths that takes less than to prepare for many."""
+"""The number of paths that are decided one by one: for a few paths, this takes less time than preparing for many."""
 
 MOST_WORK = 400_000
 """The most comparisons of names in one call, which holds the memory store for that time: some tenths of a second."""

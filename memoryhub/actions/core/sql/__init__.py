@@ -326,7 +326,7 @@ _READS = (
     f" where {_AT_PATH} and e.memory = %s and e.ok and e.command in ('view', 'download') group by s.number"
 )
 Span = tuple[int, str, int, int]
-"""A number, and the entries at a path between two seqs (inclusive)."""
+"""(number of the span, path, low, high): the entries at the path between two seqs, both included."""
 
 
 def reads_in(store: str, memory: str, spans: Sequence[Span], most: int) -> list[Row]:

@@ -13,9 +13,10 @@ from typing import TypeVar
 T = TypeVar("T")
 
 SHORT, LONG = 0.025, 0.3
-"""Seconds after which a transaction of such work takes up nothing more: while others write, and otherwise."""
+"""Seconds after which a transaction of work that gives way begins no further item: while others write, and
+otherwise."""
 RECENT = 1.0
-"""Others write if one of them began to within this many seconds."""
+"""Others count as writing for this many seconds after one of them began to write."""
 LONGEST_REST = 2.0
 
 _thread = threading.local()

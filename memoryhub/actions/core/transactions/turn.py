@@ -9,8 +9,8 @@ from contextlib import contextmanager
 PAUSE = 0.0005
 """Seconds in which another thread takes the turn, if one waits for it."""
 SWITCH = 0.0005
-"""Seconds after which a thread that does long work gives Python's global lock to one that waits for it: a request needs
-it a few times."""
+"""Seconds after which a thread with long work gives Python's global lock to a waiting thread: a request needs this lock
+a few times."""
 
 
 class Turn:

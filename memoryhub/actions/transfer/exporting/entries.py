@@ -10,7 +10,7 @@ from memoryhub.models import HUB, AuditEntry, MemoryStore
 from memoryhub.models.audit import LAST_SEQ
 
 FOUND = "the results of a search"
-"""The table whose export has lines of memories. The others have no texts."""
+"""The table whose export contains lines of memories. Other tables contain no texts."""
 
 
 def handed_out(store_id: str, since: int, versions: Collection[str], until: int = LAST_SEQ) -> list[str]:

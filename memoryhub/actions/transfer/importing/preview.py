@@ -30,15 +30,15 @@ TAKEN, REPLACED, BESIDE_IT, SKIPPED, CHANGED = "taken", "replaced", "beside", "s
 was done."""
 
 AFTER_MEMORIES = (PROPOSAL, DECIDED, RULES)
-"""What is about the memories of the import, which have to be there."""
+"""The results of items that refer to memories of the import, and so are imported after these."""
 
 
 _TEXTS = ("base", "content")
-"""The texts of a change of a proposal. The one that the agent saw is only looked for; where the change is history, it
-may be missing."""
+"""The texts of a proposed change. The text that the agent saw (`base`) is only searched for in the store; if the
+proposal is decided already, this text may be missing."""
 
 ABOUT = "about"
-"""The name under which the first change in the `history` of a proposal has what the proposal is besides its changes."""
+"""The name under which the first change in the `history` of a proposal has the values of the proposal itself."""
 
 
 def look(store: Tree, job: Import, items: Sequence[ImportItem]) -> None:

@@ -19,7 +19,7 @@ from memoryhub.pure.transfer.bundle import OUTCOMES, BundledChange, BundledPropo
 
 MERGED = (ProposalState.MERGED, ProposalState.PARTLY_MERGED)
 MOST_PASSED = 10_000
-"""The most numbers that the number of an imported proposal may pass over, to be the same as at its source."""
+"""The most numbers that may be skipped so that an imported proposal keeps the number that it had at its source."""
 
 
 def history_of(proposal: BundledProposal, place: str, named: Named) -> list[dict[str, Any]]:
