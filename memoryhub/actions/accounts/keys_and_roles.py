@@ -79,7 +79,7 @@ def create_agent(
     Raises NameTaken if another agent has the name. With `seen_by`, only agents that this person may see are compared.
     """
     with writing():
-        audit.lock_hub()  # so that two of one name cannot be made at once
+        audit.lock_hub()  # so that two agents of one name cannot be made at once
         seen = Agent.objects.all() if seen_by is None else Agent.objects.visible_to(seen_by)
         if seen.named(fold_name(name)).exists():
             raise NameTaken(name)

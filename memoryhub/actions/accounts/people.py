@@ -47,7 +47,7 @@ def create_user(
     """Create a person. Raises EmailTaken and TooBusy."""
     encoded = passwords.hashed(password)
     with writing():
-        audit.lock_hub()  # so that two of one address cannot be made at once
+        audit.lock_hub()  # so that two people of one address cannot be made at once
         user = write_user(email, name, encoded, at, is_superuser=is_superuser)
         write_entry(user, "create_user", actor, door, at)
     return user

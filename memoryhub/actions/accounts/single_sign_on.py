@@ -149,7 +149,7 @@ def is_due(browser: BrowserSession, at: datetime) -> bool:
 
 
 def keep(browser: BrowserSession, grant: str, *, at: datetime) -> None:
-    """Store that the provider has just answered, with the encrypted token (`grant`) for the hub's next question."""
+    """Store the time of the provider's answer, and the encrypted token (`grant`) for the hub's next question."""
     with writing():
         BrowserSession.objects.filter(pk=browser.pk).update(grant=grant, asked_at=at, answered_at=at)
 

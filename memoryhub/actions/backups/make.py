@@ -79,7 +79,7 @@ def make(target: Target, keys: Keys, act: Act, keep: rotation.Keep | None = None
         raise Failed(f"{error.filename or 'The backup'}: {error.strerror or error}.") from error
     if not is_right:
         if keep:
-            with suppress(Failed):  # what is wrong with the audit is to be told
+            with suppress(Failed):  # the problem of the audit is reported instead
                 rotate(target, keep, act.at, is_verified=False)
         raise Failed(f"The audit is not right: {verdict.problem}. {address} was made, and does not count as a backup.")
     if databases.is_current():

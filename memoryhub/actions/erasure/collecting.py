@@ -75,7 +75,7 @@ def _whose(store_id: str, row: Any) -> Mapping[str, object]:
         versions = MemoryVersion.objects.filter(store_id=store_id, memory_id=row.memory_id, text_id=row.pk)
         return {"memory": row.memory_id, "versions": [_version(one) for one in versions.order_by("number")]}
     if isinstance(row, MemoryVersion):
-        # Its path has one of the texts: so what stood there is about the person, too.
+        # Its path has one of the texts, so the text at this path is about the person too.
         return {"memory": row.memory_id, "versions": [_version(row)], "content": row.content}
     at = getattr(row, "created_at", None)
     return {"memory": getattr(row, "memory_id", None), "at": chain.moment(at) if at else None}

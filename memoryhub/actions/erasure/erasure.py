@@ -192,7 +192,7 @@ def _hits(store_id: str, terms: Terms, after: int, whole_hub: bool) -> Iterator[
         for row, what in place.having(store_id, terms):
             memory, path = (row.memory, row.path) if place.kind == "change" else (getattr(row, "memory_id", None), None)
             yield Hit(place.kind, str(row.pk), memory, path, what)
-    if not after:  # they are deleted whatever they have
+    if not after:  # copies are deleted whatever they contain
         for place in places.COPIES:
             for row, what in place.having(store_id, terms):
                 yield Hit(place.kind, str(row.pk), None, None, what)

@@ -45,7 +45,7 @@ class NotOpen(Exception):
 def start(store_id: str | None, act: Act, at: datetime) -> Run:
     """Create a run for all items that are due, and return the run. If a guard stopped it, the run waits for a person.
 
-    If `store_id` is None, the run is one over the hub's own audit. Raises NothingDue, AlreadyOpen and NoSuchStore.
+    If `store_id` is None, it is a run over the hub's own audit. Raises NothingDue, AlreadyOpen and NoSuchStore.
     """
     moved = clock.has_moved(at)
     run = _start(store_id, act, at, moved)
