@@ -100,7 +100,7 @@ def _backups() -> Iterator[CheckMessage]:
     if recipient and not _RECIPIENT.fullmatch(recipient):
         yield Error(
             "MEMORYHUB_BACKUP_RECIPIENT is not an age public key.",
-            hint="It begins with age1 and has 62 characters; age-keygen makes one with its secret key.",
+            hint="An age public key begins with age1 and has 62 characters; age-keygen makes one with its secret key.",
             id="memoryhub.E027",
         )
 

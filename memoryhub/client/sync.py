@@ -307,8 +307,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("directory", type=Path)
     parser.add_argument("--path", type=_prefix, default="/", help="a directory of the memory store, such as /notes/")
-    parser.add_argument("--every", type=_seconds, default=5.0, help="seconds between two looks (5)")
-    parser.add_argument("--once", action="store_true", help="look once; the exit status is 1 if the hub did not answer")
+    parser.add_argument("--every", type=_seconds, default=5.0, help="seconds between two comparisons (5)")
+    parser.add_argument(
+        "--once", action="store_true", help="compare once; the exit status is 1 if the hub did not answer"
+    )
     return parser
 
 

@@ -67,18 +67,20 @@ def _postgresql() -> Iterator[Finding]:
         said = "synchronous_commit is off: a power cut may lose the last acknowledged calls."
         yield warning("database", said, "Set it to on for the role of the hub.")
     if facts.setting("server_encoding") != "UTF8":
-        yield error("database", "The database is not in UTF8.", "Make a new one in UTF8 and restore a backup into it.")
+        yield error(
+            "database", "The database is not in UTF8.", "Make a new database in UTF8 and restore a backup into it."
+        )
 
 
 def secrets(_: datetime) -> Iterator[Finding]:
     """Report secrets that do not belong to the database."""
     for name in installation.wrong_secrets():
         if name not in settings.MEMORYHUB_ABSENT_SECRETS:  # for which `outside.secrets` has a finding
-            do = f"Put back the right one, in {name} or in {settings.DATA_DIR / PLACES[name]}."
-            yield error("secrets", f"{name} is not the one of this database.", do)
+            do = f"Put back the right secret, in {name} or in {settings.DATA_DIR / PLACES[name]}."
+            yield error("secrets", f"{name} does not belong to this database.", do)
     if _has_audit_key() and not keys.known().is_complete:
         do = "Restore a backup, or put back each: manage.py rotate_audit_key --put-back FILE"
-        yield error("secrets", "Older audit keys are missing from the database: what they wrote is not verified.", do)
+        yield error("secrets", "Older audit keys are missing from the database: their entries are not verified.", do)
 
 
 def clock(now: datetime) -> Iterator[Finding]:
@@ -123,12 +125,14 @@ def written(_: datetime) -> Iterator[Finding]:
         return
     file: Path = settings.MEMORYHUB_CHECKPOINT_FILE
     if not file.exists() and not checkpoints.segments(file):
-        do = "If no one moved them, someone removed them: look who had access. The hub writes new ones."
+        do = "If no one moved them, someone removed them: find out who had access. The hub writes new checkpoints."
         yield warning("checkpoints", f"There are no checkpoints in {file.parent}.", do)
         return
     found = checkpoint_check.check(file)
     for problem in found.files:
-        yield error("checkpoints", f"{problem}.", "Compare them with your copy, and find out who changed them.")
+        yield error(
+            "checkpoints", f"{problem}.", "Compare the checkpoints with your copy, and find out who changed them."
+        )
     for chain, (seq, what) in found.problems.items():
         do = 'If a backup was restored, run: manage.py verify_audit --accept-missing "why"'
         yield error("checkpoints", f"{chain} entry {seq}: {what}.", do)
@@ -145,7 +149,7 @@ def backups(now: datetime) -> Iterator[Finding]:
     if there.problem:
         yield error("backups", f"The last backup failed: {there.problem}", "Remove the cause; the hub tries again.")
     if there.is_old(now):
-        do = "Look at Background work why none was made."
+        do = "See under Background work why no backup was made."
         yield error("backups", f"The last backup is of {_last(there.at or there.begun_at)}.", do)
     target = there.plan.target
     if target and not target.startswith("s3://") and not Path(target).is_dir():

@@ -143,7 +143,8 @@ _ERRORS: dict[int, tuple[str, str, str, str, tuple[str, ...]]] = {
     ),
     409: (
         "Conflict", "The request conflicts with a memory at the path, or with a text other than expected.",
-        "memory_path_conflict_error", "A memory stands at /notes/todo.md already.", ("x-should-retry",),
+        "memory_path_conflict_error", "There is a memory or a directory at /notes/todo.md already.",
+        ("x-should-retry",),
     ),
     413: (
         "TooLarge", "The body is larger than the hub, or this memory store, takes.", "request_too_large",

@@ -119,7 +119,7 @@ class DreamOutput(Object):
 class DreamUsage(Object):
     """The tokens that the complete answers of a dream used."""
 
-    input_tokens: int = Field(description="Those that were neither written to the cache nor read from it.")
+    input_tokens: int = Field(description="Input tokens that were neither written to the cache nor read from it.")
     output_tokens: int
     cache_creation_input_tokens: int
     cache_read_input_tokens: int

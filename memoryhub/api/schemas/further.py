@@ -86,7 +86,7 @@ class MemoryMatch(Object):
     """A memory that contains all words."""
 
     type: Literal["memory_match"]
-    memory: Memory = Field(description="In its basic view.")
+    memory: Memory = Field(description="The memory in its basic view.")
     path_matches: list[Place] = Field(description="The matches in the path.")
     lines: list[FoundLine] = Field(description="At most 5 lines, among them the first one of every word.")
     more_lines: int = Field(description="How many further lines contain one of the words, counted up to 100 per word.")
@@ -94,7 +94,9 @@ class MemoryMatch(Object):
 
 class MatchPage(Object):
     model_config = ConfigDict(json_schema_extra={"examples": [{"data": [_MATCH], "next_page": None}]})
-    data: list[MemoryMatch] = Field(description="By path. May be fewer than `limit`, even none, with more to come.")
+    data: list[MemoryMatch] = Field(
+        description="Ordered by path. A page may have fewer than `limit`, even none, although more follow."
+    )
     next_page: str | None
 
 
@@ -252,6 +254,6 @@ class AuditEntryObject(Object):
 class EntryPage(Object):
     model_config = ConfigDict(json_schema_extra={"examples": [{"data": [_ENTRY | {"input": None}], "next_page": None}]})
     data: list[AuditEntryObject] = Field(
-        description="Newest first. May be fewer than `limit`, even none, with more to come."
+        description="Newest first. A page may have fewer than `limit`, even none, although more follow."
     )
     next_page: str | None

@@ -71,7 +71,7 @@ class ListStores(Filters):
 
     limit: Limit = 20
     page: Page | None = None
-    include_archived: Flag = Field(False, description="`true`: archived ones too.")
+    include_archived: Flag = Field(False, description="`true`: archived memory stores too.")
     created_at_gte: Moment | None = Field(None, alias="created_at[gte]", description="Made at this time or later.")
     created_at_lte: Moment | None = Field(None, alias="created_at[lte]", description="Made at this time or earlier.")
 

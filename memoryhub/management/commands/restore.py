@@ -96,8 +96,8 @@ def about_missing(at: str, *, has_own: bool) -> str:
             f' why with: manage.py verify_audit --accept-missing "restored the backup of {at}"'
         )
     return (
-        f"What was written after {at} is not in it. If you have newer checkpoints, copy them into {settings.DATA_DIR}:"
-        " verify_audit then names the missing entries, and --accept-missing records why."
+        f"The backup does not have what was written after {at}. If you have newer checkpoints, copy them into"
+        f" {settings.DATA_DIR}: verify_audit then names the missing entries, and --accept-missing records why."
     )
 
 

@@ -24,8 +24,8 @@ VARIABLE = "MEMORYHUB_AUDIT_KEY"
 class Command(HubCommand):
     needs = ()
     help = (
-        "Replaces the audit key by a new one, while the hub is stopped. Older entries keep verifying: older keys stay,"
-        " encrypted with the new one, and are good for nothing else. The whole audit is verified first."
+        "Replaces the audit key by a new key, while the hub is stopped. Older entries still verify: the older keys "
+        "are kept for this alone, encrypted with the new key. The whole audit is verified first."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -33,8 +33,8 @@ class Command(HubCommand):
             raise CommandError(f"{said} Put the key back with rotate_audit_key --put-back.", returncode=self.not_done)
         if verdict is Verdict.UNCONFIRMED:
             raise CommandError(
-                "It is signed with an older audit key, and the audit no longer has what would confirm it. Who holds"
-                " that key could have written it.",
+                "The document is signed with an older audit key, and the audit no longer has the entry that would "
+                "confirm it. Anyone who has that key could have written the document.",
                 returncode=self.not_done,
             )
         if verdict is not Verdict.RIGHT:

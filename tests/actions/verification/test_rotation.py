@@ -313,7 +313,7 @@ def test_a_lost_key_is_called_lost_and_not_tampering_until_it_is_put_back(hub: H
     assert code == 2 and f"cannot be verified: the older audit key {name} is missing" in said
     assert "changed" not in said
     assert [one.says for one in inside.secrets(LATER)] == [
-        "Older audit keys are missing from the database: what they wrote is not verified."
+        "Older audit keys are missing from the database: their entries are not verified."
     ]
     assert list(inside.written(LATER)) == []
     with pytest.raises(rotation.NotRotated, match="is missing"):
