@@ -339,7 +339,8 @@ def _set(name: str) -> str:
 
 
 def _client(session: str) -> anthropic.Anthropic:
-    """Return the SDK's client for the hub. What the environment sets for Anthropic's API is not sent to it."""
+    """Return the SDK's client for the hub. Headers that the environment sets for Anthropic's API are not sent to the
+    hub."""
     host = re.sub("[^!-~]", "-", socket.gethostname())[:60]
     own = {"Authorization": f"Bearer {_set('MEMORYHUB_KEY')}"}
     own["Memoryhub-Session"] = session or f"sync-{host}-{time.strftime('%Y-%m-%dT%H:%M:%S')}"

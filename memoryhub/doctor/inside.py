@@ -26,7 +26,7 @@ PLACES = {"MEMORYHUB_AUDIT_KEY": "audit_key", "SECRET_KEY": "secret_key"}
 
 
 def schema(_: datetime) -> Iterator[Finding]:
-    """Report migrations that the program does not know, or that the database has not."""
+    """Report migrations that the program does not know, and migrations that the database lacks."""
     known, applied = set(databases.known_migrations()), set(databases.migrations())
     if unknown := sorted(applied - known):
         said = f"The database was migrated by a newer MemoryHub ({unknown[-1]})."

@@ -25,7 +25,7 @@ SECONDS = 3.0
 
 
 def environment(_: datetime) -> Iterator[Finding]:
-    """Report what the system checks of the settings and the files' modes say."""
+    """Report the results of the system checks of the settings and of the files' modes."""
     for message in checks.environment():
         level = ERROR if message.level >= django_checks.ERROR else WARNING
         yield Finding("settings", level, str(message.msg), str(message.hint or "Correct the variable."))

@@ -121,10 +121,9 @@ def at_or_beneath(column: Expression | F, path: str) -> Q:
 def by_path_alone(rows: models.QuerySet[Any], low: int, high: int) -> Any:
     """Limit rows that were selected by path to the seqs from `low` to `high`, and annotate `place`, which equals `seq`.
 
-    This makes the database read the rows from the index by path. If the bounds or the order named `seq` itself, SQLite
-    would read the whole chain; `+ 0` hides the column from its planner. With two bounds whose effect it cannot
-    estimate, PostgreSQL would expect few rows and start parallel workers; so the lower bound is added only if it is
-    needed.
+    This form makes the database read the rows from the index by path. If the bounds or the order named `seq` itself,
+    SQLite would walk the whole chain; `+ 0` hides the column from its planner. With two bounds that it cannot estimate,
+    PostgreSQL would expect few rows and start parallel workers, so a lower bound is added only where it is needed.
     """
     placed = rows.annotate(place=F("seq") + 0).filter(place__lte=high)
     return placed.filter(place__gte=low) if low > 1 else placed

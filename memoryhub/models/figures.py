@@ -19,7 +19,7 @@ from memoryhub.models.rows import RowOfStore
 from memoryhub.models.stores import MemoryStore
 
 ALL = "*"
-"""Stands for every author, or for every command, in a row that sums over them."""
+"""The author in a row that sums over all authors, and the command in a row that sums over all commands."""
 
 OK = "ok"
 """The outcome of an act that was not refused."""

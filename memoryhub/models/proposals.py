@@ -45,7 +45,7 @@ class ProposalQuerySet(SealedQuerySet["Proposal"]):
         return self.filter(store_id=store_id)
 
     def of_state(self, state: ProposalState) -> ProposalQuerySet:
-        """Return the proposals in a state. The literal in the SQL lets SQLite use the partial index of open
+        """Return the proposals of a state. The literal in the SQL lets SQLite use the partial index of open
         proposals."""
         return self.filter(Exact(F("state"), Literal(state.value)))
 

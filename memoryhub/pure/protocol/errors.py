@@ -30,4 +30,4 @@ class RefusedByRule(ToolError):
 
 
 class ProposedByRule(RefusedByRule):
-    """A path rule holds the change back. It is stored as a proposal, which a person decides about."""
+    """A path rule holds the change back. The change is stored as a proposal, about which a person decides."""

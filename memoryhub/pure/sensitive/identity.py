@@ -184,8 +184,8 @@ _SMALL = re.compile(
     f"(?<=[xyzstfgm].)(?<!{_BEFORE}[xyzstfgm].)[0-9]{{6}}[a-z]()|(?<=[xyz]-.)(?<!{_BEFORE}[xyz]-.)[0-9]{{6}}-?[a-z]()"
     f"|(?<=[a-z]{{6}}.)(?<!{_BEFORE}[a-z]{{6}}.)[0-9][a-ehlmprst][0-9]{{2}}[a-z][0-9]{{3}}[a-z]())"
 )
-"""Numbers that begin with letters, written in lower case, from the first digit on. Their check letter distinguishes
-them from other names."""
+"""Matches numbers that begin with letters in lower case, from the first digit on. Their check letter distinguishes them
+from other names."""
 
 _LETTERS_BEFORE = (1, 2, 6)
 """How many characters of the number are before its first digit, for each group above."""

@@ -64,7 +64,8 @@ def found(entry: Entry, words: Sequence[str]) -> Found | None:
 
 
 def _fit(path: str, word: str) -> int:
-    """Return how well a word fits the end of a path: as many of its last names as the word itself has."""
+    """Return how well a word fits the end of a path. It is compared with as many of the path's last names as the word
+    itself has names."""
     tail = path
     if (depth := word.count("/") + 1) < path.count("/") + 1:
         tail = path.split("/", path.count("/") - depth + 1)[-1]
