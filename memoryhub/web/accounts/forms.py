@@ -95,7 +95,7 @@ class ProfileForm(forms.Form):
     time_zone = forms.CharField(
         label=_("Time zone"),
         max_length=64,
-        help_text=_("Type part of its name, such as a city."),
+        help_text=_("Type a part of the name of a time zone, such as a city."),
         widget=forms.TextInput(attrs={"list": "time-zones", "autocomplete": "off", "spellcheck": "false"}),
     )
     theme = forms.ChoiceField(label=_("Theme"), choices=Theme.choices, widget=forms.RadioSelect)

@@ -171,9 +171,7 @@ def _chains(value: str | None, chains: Sequence[str]) -> Sequence[str]:
         return list(MemoryStore.objects.active().filter(pk__in=chains).order_by("pk").values_list("pk", flat=True))
     found = list(MemoryStore.objects.filter(name=value, pk__in=chains).values_list("id", flat=True)[:2])
     if len(found) == 2:
-        raise Malformed(
-            _("Several stores have the name “%(name)s”. Filter by the id of one of them.") % {"name": value}
-        )
+        raise Malformed(_("Several stores have the name “%(name)s”. Filter by the id of one store.") % {"name": value})
     if not found:
         raise Malformed(_("There is no store “%(name)s”, or you may not see it.") % {"name": value})
     return found

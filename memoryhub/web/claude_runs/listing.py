@@ -58,7 +58,9 @@ def new(request: Request, store: MemoryStore) -> HttpResponse:
         except ToolError as error:
             form.add_error(None, for_people(error))
         except runs.TooManyCopies:
-            form.add_error("place", _("Too many runs work on copies of this memory store. Wait until one has ended."))
+            form.add_error(
+                "place", _("Too many runs work on copies of this memory store. Wait until one of the runs has ended.")
+            )
         else:
             return see_other("claude_run", store.pk, run.pk)
     more = {
