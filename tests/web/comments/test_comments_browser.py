@@ -71,6 +71,31 @@ def test_a_name_is_chosen_and_whoever_has_it_is_told(
     expect(row).to_have_count(0)
 
 
+def test_while_a_name_is_typed_after_an_at_sign_the_names_that_fit_are_listed(
+    page: Page, here: str, bob: User, charlie: User
+) -> None:
+    page.goto(here)
+    page.locator(".comment-new > summary").click()
+    box, names = page.get_by_label("Comment on this memory"), page.locator(".tell-names")
+    box.press_sequentially("To me@b, ")
+    expect(names).to_have_count(0)
+    box.press_sequentially("@b")
+    expect(names.get_by_role("option")).to_have_text(["Bob (cannot answer)"])
+    axe(page)
+    press(page, "Enter")
+    expect(box).to_have_value("To me@b, @Bob ")
+    expect(names).to_have_count(0)
+    box.press_sequentially("and @")
+    press(page, "Escape")
+    expect(names).to_have_count(0)
+    expect(box).to_be_focused()
+    press(page, "Enter")
+    expect(box).to_have_value("To me@b, @Bob and @\n")
+    box.press_sequentially("@")
+    names.get_by_role("option", name="Bob").click()
+    expect(box).to_have_value("To me@b, @Bob and @\n@Bob ")
+
+
 @pytest.mark.long
 def test_a_comment_on_the_whole_memory_is_changed_and_deleted(page: Page, here: str) -> None:
     page.goto(here)
