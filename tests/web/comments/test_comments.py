@@ -119,7 +119,8 @@ def test_a_conversation_is_answered_resolved_folded_and_reopened(memory: Memory,
     assert "Resolved conversation by Carla: 2 comments" in body
     assert "Resolved by Alice" in body
     answer(carla, first, "reopen")
-    assert "Resolved conversation" not in page(carla, memory)
+    body = page(carla, memory)
+    assert "Resolved conversation" not in body and '<h2 id="comments-title">Comments</h2>' in body
     commands = list(AuditEntry.objects.of_chain(memory.store_id).oldest().values_list("command", flat=True))
     assert commands[-4:] == ["comment", "reply", "resolve_comments", "reopen_comments"]
     assert verify.verify(memory.store_id)[1] is None
