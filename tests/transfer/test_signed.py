@@ -133,6 +133,23 @@ def test_a_filtered_audit_is_signed_with_its_filter(
     assert "exported the audit as " + form in page and "with a signature" in page
 
 
+def test_the_statement_says_which_moments_the_words_of_a_filter_meant(
+    caller: Caller, bob: User, auditor: Auditor, client: Client
+) -> None:
+    caller.create("/a.md", "one\n")
+    day, start = "2025-11-", "T00:00:00.000000Z"
+    for typed, said in (
+        ("when:2025-11-03", f"from {day}03{start} on, before {day}04{start}"),
+        (
+            "from:2025-11-03 -when:2025-11-05",
+            f"from {day}03{start} on; not from {day}05{start} on, before {day}06{start}",
+        ),
+        ("command:create", None),
+    ):
+        auditor.gets(audit_of(bob, caller.store, q=typed), pem_of(client))
+        assert auditor.believes() and auditor.stated().get("times of the filter") == said
+
+
 @pytest.mark.parametrize("name", ["audit.csv", statement.NAME, statement.SIGNATURE])
 def test_one_changed_byte_is_found(name: str, caller: Caller, bob: User, auditor: Auditor, client: Client) -> None:
     auditor.gets(audit_of(bob, caller.store), pem_of(client))

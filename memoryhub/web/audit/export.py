@@ -60,9 +60,22 @@ def export_audit(request: Request) -> HttpResponse:
         return download("audit", form, COLUMNS, records)
     entries = {chain_id: EntryRange() for chain_id in bounds}
     body = written(form, COLUMNS, counted(records, entries))
-    facts = [("filter", wanted.words or "none"), ("masked values", "yes" if masked else "no")]
+    times = "; ".join(_times(target.search))
+    facts = [
+        ("filter", wanted.words or "none"),
+        *([("times of the filter", times)] if times else []),
+        ("masked values", "yes" if masked else "no"),
+    ]
     made = Signed(f"audit.{form}", body, entries, entry, doing, reverse("public_key"), facts)
     return attachment(made.archive(), "audit.zip", "application/zip")
+
+
+def _times(search: Search) -> Iterator[str]:
+    """Yield the moments that a filter means: words such as “this week” mean others on another day."""
+    for one, sign in ((search, ""), *((each, "not ") for each in search.excluded)):
+        start, end = (moment and chain.moment(moment) for moment in (one.start, one.end))
+        if start or end:
+            yield sign + ", ".join([*([f"from {start} on"] if start else []), *([f"before {end}"] if end else [])])
 
 
 def _refused(request: Request, sentence: str) -> HttpResponse:
