@@ -306,6 +306,8 @@ def test_nobody_has_seen_what_nobody_read(caller: Caller, bob: User) -> None:
     memory = caller.create("/a.md", "one\n")
     assert "No agent has seen this memory" in readers(bob, memory).content.decode()
     assert "No agent has seen this version" in readers(bob, memory, version=1).content.decode()
+    facts = signed_in(bob).get(reverse("memory", args=[memory.store_id, memory.pk])).content.decode()
+    assert "<dt>Reads by agents</dt><dd>0</dd>" in facts
     assert "No session has seen this line" in readers(bob, memory, version=1, line=1).content.decode()
     caller.delete("/a.md")
     assert "This version deleted the memory" in readers(bob, memory, version=2).content.decode()

@@ -92,6 +92,7 @@ def test_the_page_says_since_when_people_are_recorded_and_when_they_were_before(
     assert "No agent has seen this memory" in page, "people may have, before"
     page = switched(False, 5)
     assert "Earlier, it was recorded from 3 Jan 2030, 09:30 to 5 Jan 2030, 09:30." in page
+    assert "What agents read is always recorded. What people read" in page
     assert "is not recorded in this memory store" in page and "recorded since" not in page
     page = switched(True, 8)
     assert "recorded since 8 Jan 2030, 09:30." in page and "from 3 Jan 2030, 09:30 to 5 Jan 2030, 09:30." in page
