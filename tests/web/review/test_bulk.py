@@ -105,7 +105,7 @@ def test_flagging_several_asks_for_a_note(caller: Caller, alice: User) -> None:
     assert "Say in the note what is wrong." in again.content.decode()
     done = post(client, decision="flag", these=page.context["fields"]["these"], confirmed="1", note="Ask the shop")
     assert Memory.objects.filter(flagged=True).count() == 3
-    link = re.search(r'href="([^"]+)">See what is flagged', said(done))
+    link = re.search(r'href="([^"]+)">See all flagged memories', said(done))
     assert link is not None
     html = client.get(unescape(link[1])).content.decode()
     assert any(reverse("memory", args=[memory.store_id, memory.pk]) in html for memory in made)

@@ -224,7 +224,7 @@ def test_when_nothing_is_left_to_undo_the_spread_still_is(bad: Session, store: M
     assert b"Nothing of this change is left to undo." in page.content and b"Undo what is ticked" in page.content
     refund = seq_of("/refund.md")
     send(curator, url_of(store, bad), flag=[refund])
-    assert b"See what is flagged" in curator.get("/").content
+    assert b"See all flagged memories" in curator.get("/").content
     assert newest(store).command == "flag" and Memory.objects.get(path="/refund.md").flagged
     send(curator, url_of(store, bad), too=[refund])
     assert "/refund.md" not in texts(store)

@@ -11,12 +11,11 @@ from memoryhub.web.common.versions import closing
 
 
 def flag_link(store_id: str, memory_id: str = "") -> SafeString:
-    """Return a link to the flag of a memory. If `memory_id` is empty, return a link to all flagged memories of the
-    store."""
+    """Return a link to the flag of a memory or, if it is empty, to all that is flagged in the memory store."""
     if memory_id:
         url, words = reverse("memory", args=[store_id, memory_id]) + "#flag", _("See the flag")
     else:
-        url, words = reverse("search", query={"is": "flagged", "store": store_id}), _("See what is flagged")
+        url, words = reverse("search", query={"is": "flagged", "store": store_id}), _("See all flagged memories")
     return format_html('<a href="{}">{}</a>', url, words)
 
 
@@ -32,8 +31,8 @@ def tell_done(
 ) -> None:
     """Add a success message for the next page that the person opens; `seq` is the audit entry of the act.
 
-    The message gets a link to `back`, the page that the person came from. If the act `has_flagged` memories, it gets a
-    link to the flagged memories. With `is_at_entry`, the next page is the audit entry itself.
+    `back` is the address of the page that the person came from; it gets a link. If the act `has_flagged` memories,
+    there is a link to all that is flagged. With `is_at_entry`, the next page is the audit entry itself.
     """
     entry = format_html('<a href="{}">{}</a> ', reverse("entry", args=[store_id, seq]), _("Audit entry"))
     words = _("Back to Today") if back.partition("?")[0] == reverse("today") else _("Back")
