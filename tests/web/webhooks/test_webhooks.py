@@ -189,7 +189,8 @@ def test_each_act_is_done_and_told(client: Client, store: MemoryStore, hook: Web
     assert "The webhook is paused." in post(client, "pause_webhook", hook.pk)
     assert told(store)["state"] == ["active", "paused"]
     html = post(client, "test_webhook", hook.pk)
-    assert "Resume it to send anything" in html and "A person paused it." in html
+    assert "Resume it to send anything" in html
+    assert "A person paused it. What waited when it was paused is kept for 30 days, and sent first once" in html
     for name, more in (("replay_failed", ()), ("replay_delivery", (Delivery.objects.get().pk,))):
         assert "Resume it to send anything" in post(client, name, hook.pk, *more)
     assert "The webhook is resumed" in post(client, "resume_webhook", hook.pk)
