@@ -217,6 +217,7 @@ def test_a_spelling_that_came_meanwhile_stops_the_erasure(store: MemoryStore, al
     write(store, "/later.md", "nOrThWiNd")
     letter = erase(client, html, "northwind")
     assert "In 1 memory store nothing was erased:" in letter and not Receipt.objects.exists()
+    assert "<title>Nothing was erased" in letter
     assert "nOrThWiNd" in ticked(sent(client, WHERE, **fields(letter, "look")))
 
 
