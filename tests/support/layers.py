@@ -50,7 +50,7 @@ ROOMS = {
         "background": "", "mail": "", "accounts": "agents", "stores": "accounts agents dashboards",
         "path_rules": "retention", "audit": "path_rules retention", "dashboards": "audit", "search": "audit",
         "memories": "agents audit comments path_rules retention transfer",
-        "history": "audit comments memories", "erasure": "audit history retention sessions",
+        "history": "audit comments memories", "erasure": "audit history retention search sessions",
         "sessions": "audit history", "undo": "comments history sessions",
         "tried": "audit memories path_rules",
         "proposals": "comments path_rules sessions undo",

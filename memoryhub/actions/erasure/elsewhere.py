@@ -30,13 +30,14 @@ from memoryhub.models import (
     User,
     Webhook,
 )
+from memoryhub.pure.text.name_forms import NameForms
 from memoryhub.pure.text.spellings import NearSpellings, Spellings
 
 MOST_SPELLINGS = 100
 """The most spellings that can be chosen at once; after their erasure, another search finds the rest."""
 
 MOST_NEAR = 12
-"""The most near spellings of a store, those in most places first."""
+"""The most near spellings of a store: first the other forms of names, then those in most places."""
 
 
 def _agents(store_id: str) -> models.QuerySet[Agent]:
@@ -106,21 +107,29 @@ def spellings_and_near(
     """Return two tuples: what `spellings` returns, and at most MOST_NEAR near spellings. Raises TooLong when the
     monotonic clock reaches `until`.
 
-    Saved views are not searched for near spellings, because one found there could be a word that another person typed.
+    Near spellings are also the other forms of names. Saved views are not searched for near spellings, because one found
+    there could be a word that another person typed.
     """
-    looked_for, nearly = Spellings(texts), NearSpellings(texts)
+    looked_for, nearly, named = Spellings(texts), NearSpellings(texts), NameForms(texts)
     counts: Counter[str] = Counter()
     near: Counter[str] = Counter()
-    sessions = _sessions(store_id, lambda name: bool(looked_for.within(name) or nearly.within(name)), whole_hub)
+    formed: set[str] = set()
+
+    def is_sought(name: str) -> bool:
+        return bool(looked_for.within(name) or nearly.within(name) or named.within(name))
+
+    sessions = _sessions(store_id, is_sought, whole_hub)
     for value in itertools.chain(_values(store_id, 0), sessions):
         if time.monotonic() > until:
             raise TooLong
         strings = list(_strings(value))
         counts.update({spelling for text in strings for spelling in looked_for.within(text)})
-        near.update({spelling for text in strings for spelling in nearly.within(text)})
+        forms = {spelling for text in strings for spelling in named.within(text)}
+        near.update(forms | {spelling for text in strings for spelling in nearly.within(text)})
+        formed |= forms
     for text in _views(store_id, whole_hub):
         counts.update(looked_for.within(text))
-    often = sorted(near.items(), key=lambda one: (-one[1], one[0]))[:MOST_NEAR]
+    often = sorted(near.items(), key=lambda one: (one[0] not in formed, -one[1], one[0]))[:MOST_NEAR]
     return _ordered(looked_for, counts), tuple(Spelling(text, count, same=False) for text, count in often)
 
 

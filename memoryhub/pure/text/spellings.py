@@ -67,7 +67,7 @@ class Spellings:
         folded = loose(text)
         if len(folded) == len(text) and text.isascii():
             return {text[slice(*match.span())] for match in self._pattern.finditer(folded)}
-        return {spelling for line in self._lines(text, folded) for spelling in _in_line(self._pattern, line)}
+        return {spelling for line in self._lines(text, folded) for spelling in in_line(self._pattern, line)}
 
     def _lines(self, text: str, folded: str) -> Iterator[str]:
         """Yield the lines that have a spelling. If one of the texts has several lines, yield the whole text."""
@@ -130,7 +130,7 @@ class _Near:
         """Yield the near spellings in a line. Most lines have none, and are not read letter by letter."""
         if not self.may_be_in(folded) or not any(self._matches(folded)):
             return
-        for spelling in _in_line(self.pattern, line):
+        for spelling in in_line(self.pattern, line):
             if any(self._matches(loose(spelling))):
                 yield spelling
 
@@ -166,7 +166,7 @@ def is_one_edit(word: str, other: str) -> bool:
     return other[first : first + 2] == swapped and word[first + 2 :] == other[first + 2 :]
 
 
-def _in_line(pattern: re.Pattern[str], line: str) -> Iterator[str]:
+def in_line(pattern: re.Pattern[str], line: str) -> Iterator[str]:
     """Yield the matches in a line, each extended to whole characters with their combining marks."""
     parts = [loose(character) for character in line]
     ends = list(accumulate(map(len, parts)))

@@ -27,7 +27,7 @@ from memoryhub.pure.transfer.names import Names
 from memoryhub.pure.transfer.written import JsonRow, line
 from memoryhub.web.common.tables import attachment
 from memoryhub.web.common.versions.removed_history import first_seq
-from memoryhub.web.erasure import preview
+from memoryhub.web.erasure import apart, preview
 from memoryhub.web.erasure.asked import Asked
 from memoryhub.web.sessions.copied import was_copied
 from memoryhub.web.sessions.readers.query import Seen, Wanted, older_page
@@ -100,7 +100,10 @@ def _files(
         yield f"{part.directory}/elsewhere.jsonl", _elsewhere(part, asked, user)
         yield f"{part.directory}/reads.jsonl", _reads(part)
         yield from _texts(part)
+    terms = [term for part in parts for term in part.terms]
+    rest = apart.memories(asked.subject, {part.store.pk: part.store for part in parts}, terms)
     report = {"parts": parts, "asked": asked, "user": user, "at": at, "most": MOST, "unsearched": unsearched}
+    report["apart"] = rest
     yield "report.html", [render_to_string("erasure/collected.html", report).encode("utf-8", "backslashreplace")]
 
 

@@ -23,6 +23,7 @@ from memoryhub.models import AuditEntry, Memory, MemoryStore, MemoryVersion, Rec
 from memoryhub.web.audit.sentences import told_of
 from memoryhub.web.common.guards.access import person, signed_in
 from memoryhub.web.common.request import Request
+from memoryhub.web.erasure import apart
 from memoryhub.web.erasure.asked import Asked
 
 WHY: dict[How, str | Promise] = {
@@ -100,6 +101,7 @@ def after(
         "note": request.POST.get("note", ""),
     }
     fresh = {store.id: store for store in MemoryStore.objects.filter(pk__in=erased)}
+    shown["apart"] = apart.memories(asked.subject, fresh)
     return _show(request, fresh, asked.group, erased, shown)
 
 

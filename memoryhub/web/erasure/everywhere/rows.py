@@ -2,13 +2,15 @@
 searched."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from memoryhub.actions.erasure.elsewhere import MOST_SPELLINGS, Spelling
 from memoryhub.models import Hold, Import, MemoryStore
+from memoryhub.pure.text.name_forms import NameForms
 from memoryhub.pure.text.spellings import Spellings
+from memoryhub.web.erasure import apart
 from memoryhub.web.erasure.asked import Asked, Searched
 
 MOST_HOLDS = 20
@@ -18,11 +20,12 @@ MOST_STORES = 200
 
 @dataclass(frozen=True, slots=True)
 class SpellingRow:
-    """A spelling with its checkbox, and the stores that have it."""
+    """A spelling with its checkbox, and the stores that have it. `is_form` is True for another form of a name."""
 
     spelling: Spelling
     is_ticked: bool
     stores: list[MemoryStore]
+    is_form: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +47,15 @@ def of(asked: Asked, stores: Mapping[str, MemoryStore]) -> dict[str, Any]:
     rows = _stores(asked, stores)
     free = [row for row in rows if row.searched.may_erase]
     spellings = _spellings(asked, stores, asked.listed)
+    near = _spellings(asked, stores, asked.near[:MOST_SPELLINGS], near=True)
+    unticked = [row.spelling.text for row in (*spellings, *near) if not row.is_ticked]
     return {
         "spellings": spellings,
-        "unticked": [row.spelling.text for row in spellings if not row.is_ticked],
+        "unticked": unticked,
         "absent": _absent(asked),
         "unlisted": len(asked.spellings) - len(asked.listed),
-        "near": _spellings(asked, stores, asked.near[:MOST_SPELLINGS], near=True),
+        "near": near,
+        "apart": _apart(asked, stores, [row.spelling.text for row in (*spellings, *near)]),
         "rows": rows,
         "free": free,
         "total": sum(row.searched.places for row in free if row.is_ticked),
@@ -72,6 +78,14 @@ def _absent(asked: Asked) -> list[str]:
     return [text for text in asked.subject if not any(Spellings([text]).within(one) for one in found)]
 
 
+def _apart(asked: Asked, stores: Mapping[str, MemoryStore], listed: Sequence[str]) -> apart.Apart | None:
+    """Return the memories that have the words of a text but no listed spelling. Return None until every store was
+    searched."""
+    return (
+        None if asked.unsearched else apart.memories(asked.subject, {id: stores[id] for id in asked.searched}, listed)
+    )
+
+
 def _is_listed(found: Searched) -> bool:
     return bool(found.places or found.elsewhere)
 
@@ -83,7 +97,11 @@ def _spellings(
     for id, found in asked.searched.items():
         for one in found.near if near else found.spellings:
             having[one.text].append(stores[id])
-    return [SpellingRow(one, not near and asked.takes(one), having[one.text]) for one in spellings]
+    named = NameForms(asked.subject)
+    return [
+        SpellingRow(one, not near and asked.takes(one), having[one.text], near and bool(named.within(one.text)))
+        for one in spellings
+    ]
 
 
 def _stores(asked: Asked, stores: Mapping[str, MemoryStore]) -> list[StoreRow]:
