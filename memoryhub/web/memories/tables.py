@@ -17,7 +17,9 @@ from memoryhub.web.common.guards.access import in_store, person
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.tables import exported, session_names
 from memoryhub.web.common.texts import masking
+from memoryhub.web.common.versions import origins
 from memoryhub.web.common.versions.decided import decided
+from memoryhub.web.common.versions.origins import Origin
 from memoryhub.web.memories import life_line, trash as trash_page
 from memoryhub.web.retention import due
 from memoryhub.web.retention.due import Kept
@@ -85,16 +87,17 @@ def _filters(request: Request) -> dict[str, str]:
 
 
 def _of_trash(row: trash_page.Row, kept: Kept, names: Mapping[str, str]) -> ExportRow:
-    """Return a row of the table. `kept_until` is empty if no policy will remove the memory at present."""
-    memory, entry = row.memory, row.entry
+    """Return a row of the table. `kept_until` is empty if no policy will remove the memory at present. Who deleted an
+    imported memory is who did so at the source."""
+    memory, entry = row.memory, None if row.origin else row.entry
     return {
         "path": memory.path,
         "memory": memory.pk,
         "size": memory.size,
         "deleted_at": moment(memory.deleted_at) if memory.deleted_at else None,
         "entry": row.seq,
-        "deleted_by": entry and entry.label,
-        "actor_kind": entry and entry.actor_kind,
+        "deleted_by": row.origin.label if row.origin else entry and entry.label,
+        "actor_kind": row.origin.kind if row.origin else entry and entry.actor_kind,
         "session_name": entry and names.get(entry.session or ""),
         "session": entry and entry.session,
         "kept_until": moment(kept.until) if kept.until else None,
@@ -108,13 +111,18 @@ def _of_versions(memory: Memory) -> Iterator[ExportRow]:
         seqs = [version.seq for version in part]
         entries = {entry.seq: entry for entry in AuditEntry.objects.of_chain(memory.store_id).of_seqs(seqs)}
         names, decisions = session_names(entry.session for entry in entries.values()), decided(memory.store_id, part)
-        yield from (_of_version(one, entries.get(one.seq), names, decisions.get(one.pk)) for one in part)
+        imported = origins.of_versions(part)
+        yield from (
+            _of_version(one, imported.get(one.pk) or entries.get(one.seq), names, decisions.get(one.pk)) for one in part
+        )
         below = part[-1].number
 
 
 def _of_version(
-    version: MemoryVersion, entry: AuditEntry | None, names: Mapping[str, str], decision: Review | None
+    version: MemoryVersion, by: AuditEntry | Origin | None, names: Mapping[str, str], decision: Review | None
 ) -> ExportRow:
+    """Return a row of the table. `by` is the entry that made the version, or the author of an imported version."""
+    entry, origin = (None, by) if isinstance(by, Origin) else (by, None)
     return {
         "number": version.number,
         "version": version.pk,
@@ -124,8 +132,8 @@ def _of_version(
         "sha256": version.sha256,
         "created_at": moment(version.created_at),
         "entry": version.seq,
-        "by": entry and entry.label,
-        "actor_kind": entry and entry.actor_kind,
+        "by": origin.label if origin else entry and entry.label,
+        "actor_kind": origin.kind if origin else entry and entry.actor_kind,
         "session_name": entry and names.get(entry.session or ""),
         "session": entry and entry.session,
         "note": entry and entry.note,

@@ -24,6 +24,8 @@ from memoryhub.web.common.marks import UNMARKED, Marks, marks_of
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.shown_texts import shows
 from memoryhub.web.common.texts import masking
+from memoryhub.web.common.versions import origins
+from memoryhub.web.common.versions.origins import Origin
 
 SIZE = 100
 MOST_READ = 1000
@@ -59,10 +61,12 @@ class Wanted:
 @dataclass(frozen=True, slots=True)
 class Row:
     """A memory in the trash, the audit entry of its deletion, and the first line of its text, with sensitive values
-    masked."""
+    masked. If an import brought the deletion, `origin` is who deleted the memory at the source, and the entry is that
+    of the import."""
 
     memory: Memory
     entry: AuditEntry | None
+    origin: Origin | None = None
     marks: Marks = UNMARKED
     line: str = ""
 
@@ -185,7 +189,8 @@ def every(store: MemoryStore, search: Search, before: str = "", *, most: int | N
     while most is None or read < most:
         part = _part(store, search, before, SIZE + 1 if most is None else min(SIZE + 1, most - read))
         by_seq = _entries(store, {memory.head.seq for memory in part})
-        yield from (Row(memory, by_seq.get(memory.head.seq)) for memory in part)
+        imported = origins.of_versions(memory.head for memory in part)
+        yield from (Row(memory, by_seq.get(memory.head.seq), imported.get(memory.head_id)) for memory in part)
         if len(part) <= SIZE:
             return
         before, read = part[-1].id, read + len(part)
@@ -194,7 +199,8 @@ def every(store: MemoryStore, search: Search, before: str = "", *, most: int | N
 def matches(row: Row, wanted: Wanted) -> bool:
     """Return whether the path and the author of the deletion match the search."""
     search, path = wanted.search, row.memory.path
-    author, session = (row.entry.author_id, row.entry.session) if row.entry else (None, None)
+    entry = None if row.origin else row.entry
+    author, session = (entry.author_id, entry.session) if entry else (None, None)
     if search.author is not None and author != search.author:
         return False
     if search.path is not None and not is_at(path, search.path):

@@ -4,6 +4,7 @@ them."""
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import NamedTuple
 
 from django.urls import reverse
 from django.utils import timezone
@@ -16,6 +17,8 @@ from memoryhub.web.common.marks import UNMARKED, Marks, marks_of
 from memoryhub.web.common.texts import masking
 from memoryhub.web.common.texts.lines import LINES as LINES_OF_A_PAGE
 from memoryhub.web.common.texts.masking import Cover
+from memoryhub.web.common.versions import origins
+from memoryhub.web.common.versions.origins import Origin
 from memoryhub.web.search.candidates import OLD
 from memoryhub.web.search.highlight import marked, marked_path, with_marks
 from memoryhub.web.search.scan import Hit
@@ -36,6 +39,13 @@ class Excerpt:
     over: bool
 
 
+class Made(NamedTuple):
+    """The entry that made a version and, if it was imported, its author."""
+
+    entry: AuditEntry | None
+    origin: Origin | None
+
+
 @dataclass(frozen=True, slots=True)
 class Version:
     """A matching version, or several consecutive ones (`first` to `last`) with the same excerpt. `id` is the id of the
@@ -47,7 +57,7 @@ class Version:
     url: str
     excerpt: Excerpt
     note: SafeString | None
-    entry: AuditEntry | None
+    made: Made
     is_old: bool
 
 
@@ -80,25 +90,29 @@ def results(hits: Iterable[Hit], stores: Mapping[str, MemoryStore], words: Seque
     memories = Memory.objects.filter(store_id__in=stores, pk__in={hit.row.memory for hit in hits})
     marks = marks_of(memories.only("store_id", "head_id", "path", "flagged"), timezone.now())
     covers: dict[str, Cover] = {}
+    imported: dict[str, Origin] = {}
     for store_id in {hit.row.store for hit in hits}:
+        imported |= origins.of_ids(store_id, [hit.row.version for hit in hits if hit.row.store == store_id])
         covers |= masking.covers(store_id, {hit.row.memory for hit in hits if hit.row.store == store_id})
     groups = groupby(hits, key=lambda hit: (hit.row.kind, hit.row.memory))
-    return [_result(list(group), stores, words, by_place, marks, covers) for _, group in groups]
+    made = {
+        hit.row.version: Made(by_place.get((hit.row.store, hit.row.seq)), imported.get(hit.row.version)) for hit in hits
+    }
+    return [_result(list(group), stores, words, made, marks, covers) for _, group in groups]
 
 
 def _result(
     hits: list[Hit],
     stores: Mapping[str, MemoryStore],
     words: Sequence[str],
-    by_place: Mapping[tuple[str, int], AuditEntry],
+    made: Mapping[str, Made],
     marks: Mapping[str, Marks],
     covers: Mapping[str, Cover],
 ) -> Result:
     newest = hits[-1].row
-    entry = {hit.row.version: by_place.get((hit.row.store, hit.row.seq)) for hit in hits}
     versions: list[Version] = []
     for hit in hits:
-        version = _version(hit, words, entry[hit.row.version], covers.get(hit.row.memory, masking.NOTHING))
+        version = _version(hit, words, made[hit.row.version], covers.get(hit.row.memory, masking.NOTHING))
         if versions and _is_same(versions[-1], version):
             version = _joined(versions.pop(), version)
         versions.append(version)
@@ -114,7 +128,7 @@ def _result(
     )
 
 
-def _version(hit: Hit, words: Sequence[str], entry: AuditEntry | None, cover: Cover) -> Version:
+def _version(hit: Hit, words: Sequence[str], made: Made, cover: Cover) -> Version:
     row = hit.row
     if row.kind == OLD:
         url = reverse("version", args=[row.store, row.version])
@@ -123,7 +137,7 @@ def _version(hit: Hit, words: Sequence[str], entry: AuditEntry | None, cover: Co
     text = hit.text or ""
     shown = excerpt(text, words, url, "first" if row.kind == OLD else "from", masking.masked(text, cover))
     note = marked(hit.note, words) if hit.note and spans(hit.note, words, 1) else None
-    return Version(row.version, row.number, row.number, url, shown, note, entry, row.kind == OLD)
+    return Version(row.version, row.number, row.number, url, shown, note, made, row.kind == OLD)
 
 
 def _is_same(one: Version, other: Version) -> bool:
@@ -133,7 +147,7 @@ def _is_same(one: Version, other: Version) -> bool:
 
 
 def _joined(one: Version, other: Version) -> Version:
-    return Version(one.id, one.first, other.last, other.url, other.excerpt, other.note, other.entry, is_old=True)
+    return Version(one.id, one.first, other.last, other.url, other.excerpt, other.note, other.made, is_old=True)
 
 
 def excerpt(text: str, words: Sequence[str], url: str, parameter: str, masked: str | None = None) -> Excerpt:

@@ -18,8 +18,9 @@ from memoryhub.web.common.guards.access import in_store, person
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.shown_texts import shows_diff
 from memoryhub.web.common.texts import masking
-from memoryhub.web.common.versions import comparisons, removed_history
+from memoryhub.web.common.versions import comparisons, origins, removed_history
 from memoryhub.web.common.versions.comparisons import Sides
+from memoryhub.web.common.versions.origins import Origin
 from memoryhub.web.history import moments
 from memoryhub.web.history.changes import between
 from memoryhub.web.history.changes.between import Difference, Kind, Wanted
@@ -41,7 +42,8 @@ class Row:
     """A changed memory with its diff.
 
     `diff` is None if only the path changed, a text was redacted, or the diff is folded. `folded` means that a diff
-    exists but is not on this page; `sides` links to the page that shows it.
+    exists but is not on this page; `sides` links to the page that shows it. `origin` is the author of the newest
+    version if it was imported.
     """
 
     of: Difference
@@ -51,6 +53,7 @@ class Row:
     sides: Sides
     entry: AuditEntry | None
     viewed: bool = False
+    origin: Origin | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +210,11 @@ def _rows(request: Request, store: MemoryStore, found: Sequence[Difference]) -> 
     rows = [
         _row(difference, difference in shown, texts, made_by.get(difference.last.seq), work) for difference in found
     ]
-    return [replace(row, viewed=marks.get(row.of.memory) == row.of.last.pk) for row in rows]
+    imported = origins.of_versions(row.of.last for row in rows)
+    return [
+        replace(row, viewed=marks.get(row.of.memory) == row.of.last.pk, origin=imported.get(row.of.last.pk))
+        for row in rows
+    ]
 
 
 def _to_show(found: Sequence[Difference]) -> Iterator[Difference]:

@@ -18,7 +18,8 @@ from memoryhub.web.common import moment_addresses as addresses, pages
 from memoryhub.web.common.guards.access import in_store
 from memoryhub.web.common.moment_addresses import Scope
 from memoryhub.web.common.request import Request
-from memoryhub.web.common.versions import removed_history
+from memoryhub.web.common.versions import origins, removed_history
+from memoryhub.web.common.versions.origins import Origin
 from memoryhub.web.history.moments import choice, listing as moment_listing, past
 from memoryhub.web.history.moments.listing import Item, Listing
 from memoryhub.web.memories import life_line
@@ -28,11 +29,13 @@ DAY = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A directory or a memory in a listing. For a memory, `entry` is the entry that made the version."""
+    """A directory or a memory in a listing. For a memory, `entry` is the entry that made the version, and `origin` the
+    version's author if it was imported."""
 
     item: Item
     url: str
     entry: AuditEntry | None
+    origin: Origin | None = None
 
 
 @require_safe
@@ -111,14 +114,16 @@ def _may_lack(store: MemoryStore, seq: int) -> bool:
 
 
 def _rows(store: MemoryStore, seq: int, listing: Listing) -> list[Row]:
-    made_by = pages.entries(store, *(item.found.seq for item in listing.items if item.found))
+    found = [item.found for item in listing.items if item.found]
+    made_by = pages.entries(store, *(version.seq for version in found))
+    imported = origins.of_ids(store.id, [version.version for version in found])
     rows = []
     for item in listing.directories_first:
         if item.found is None:
             rows.append(Row(item, addresses.of_moment(store.id, seq, item.path), None))
         else:
             url = addresses.of_memory(store.id, seq, item.found.memory)
-            rows.append(Row(item, url, made_by.get(item.found.seq)))
+            rows.append(Row(item, url, made_by.get(item.found.seq), imported.get(item.found.version)))
     return rows
 
 

@@ -16,7 +16,7 @@ from memoryhub.web.common.request import Request
 from memoryhub.web.common.shown_texts import shows_versions
 from memoryhub.web.common.texts import masking
 from memoryhub.web.common.texts.lines import numbered_lines
-from memoryhub.web.common.versions import memory_of, number_of
+from memoryhub.web.common.versions import memory_of, number_of, origins
 from memoryhub.web.common.versions.removed_history import first_seq, newer_than, older_than
 from memoryhub.web.history import moments
 from memoryhub.web.history.moments import past
@@ -66,6 +66,7 @@ def moment_memory(request: Request, store: MemoryStore, seq: int, memory_id: str
             steps=_steps(store.id, memory, around),
             directory_url=addresses.of_moment(store.id, seq, paths.parent(path)),
             made_by=pages.entries(store, version.seq).get(version.seq) if version else None,
+            made_elsewhere=origins.of_versions([version]).get(version.pk) if version else None,
         ),
     )
 
