@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import replace
 
 from memoryhub.actions.core import audit, tree
 from memoryhub.actions.core.audit import Act, Record
@@ -37,6 +38,24 @@ def save(store_id: str, rules: Sequence[PathRule], expected: str, act: Act) -> N
             return
         if digest(before) != expected:
             raise RulesChanged
+        tree.require_active(store)
+        tree.commit(store, replaced(store, before, rules))
+
+
+def name_too(store_id: str, key: str, new: str, act: Act) -> None:
+    """Add, after each rule of a store that names a key, the same rule for the key `new`.
+
+    Without such a rule, nothing is written. Raises BadRule if there would be too many rules, ToolError if the store is
+    archived, and NoSuchStore.
+    """
+    with tree.locked(store_id, act) as store:
+        before = of_store(MemoryStore.objects.get(pk=store_id))
+        rules: list[PathRule] = []
+        for rule in before:
+            rules += [rule, replace(rule, who=new)] if rule.who == key else [rule]
+        if len(rules) == len(before):
+            return
+        require_valid(rules)
         tree.require_active(store)
         tree.commit(store, replaced(store, before, rules))
 

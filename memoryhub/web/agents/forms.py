@@ -120,6 +120,17 @@ class ReplaceKeyForm(KeyForm):
     """A key with the same access and memory stores as another key."""
 
     access = None  # type: ignore[assignment]
+    rules = forms.BooleanField(
+        label=_("Let the path rules that name the old key name the new one, too"),
+        required=False,
+        initial=True,
+        help_text=_("Otherwise they apply only to the old key."),
+    )
+
+    def __init__(self, *args: Any, is_named: bool, **options: Any) -> None:
+        super().__init__(*args, **options)
+        if not is_named:
+            del self.fields["rules"]
 
 
 class IssueKeyForm(KeyForm):

@@ -79,7 +79,7 @@ def issued(request: Request, key: Key, secret: str, old: Key | None = None) -> H
     copyable = snippets(settings.MEMORYHUB_URL, store.id, secret) if store else None
     connect = clients(settings.MEMORYHUB_URL, store.id, secret) if store else None
     shown = {"key": key, "row": row, "secret": secret, "store": store, "snippets": copyable, "clients": connect}
-    shown |= {"old": old, "naming": rules_naming(person(request), [old.pk]) if old else None}
+    shown |= {"old": old, "naming": rules_naming(person(request), [old.pk], but_not=key.pk) if old else None}
     return render(request, "agents/issued.html", shown)
 
 
@@ -179,5 +179,6 @@ def revoke_key(request: Request, key_id: str) -> HttpResponse:
             return see_other(request, "agent", key.agent_id)
         form.add_error("name", _("This is not the agent's name. Type it exactly as shown."))
     shown = {"form": form, "row": key_rows([key], user, now)[0], "key": key, "naming": rules_naming(user, [key.pk])}
-    shown |= {"newer": newer_like(key, now)}
+    newer = newer_like(key, now)
+    shown |= {"newer": newer, "only_old": rules_naming(user, [key.pk], but_not=newer.pk) if newer else []}
     return render(request, "agents/revoke.html", shown)

@@ -1,9 +1,11 @@
 """Replacing a key, for example one that has leaked: first a new key with the same rights is issued, then the old one is
 revoked."""
 
+from contextlib import suppress
 from datetime import datetime
 
 from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
@@ -13,14 +15,19 @@ from django.views.decorators.http import require_http_methods
 
 from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.actions.accounts.second_person import Words
+from memoryhub.actions.core.tree import NoSuchStore
+from memoryhub.actions.stores import path_rules
 from memoryhub.models import Access, Agent, Key, MemoryStore, User
+from memoryhub.pure.path_rules import BadRule
+from memoryhub.pure.protocol.errors import ToolError
 from memoryhub.web.agents.forms import DAYS, NEVER, ReplaceKeyForm
 from memoryhub.web.agents.keys import issued
 from memoryhub.web.agents.rows import key_rows
-from memoryhub.web.common.guards.access import by, person, signed_in
+from memoryhub.web.common.guards.access import act, by, person, signed_in
 from memoryhub.web.common.guards.second import guard
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.responses import fresh_form, see_other, spend_form
+from memoryhub.web.path_rules.naming import rules_naming
 
 
 @never_cache
@@ -33,10 +40,12 @@ def replace_key(request: Request, key_id: str) -> HttpResponse:
     key = get_object_or_404(Key.objects.visible_to(user).select_related("agent"), pk=key_id)
     if key.is_of_hub or not Key.objects.governed_by(user).filter(pk=key.pk).exists():
         raise PermissionDenied
-    form = ReplaceKeyForm(request.POST if request.method == "POST" else None, initial=_like(key))
+    is_named = _stores_to_change(key, user).exists()
+    form = ReplaceKeyForm(request.POST if request.method == "POST" else None, initial=_like(key), is_named=is_named)
     may_issue = _may_issue(key, user, now)
     if not may_issue or not form.is_valid():
         shown = {"form": form, "row": key_rows([key], user, now)[0], "key": key, "may_issue": may_issue}
+        shown |= {"naming": rules_naming(user, [key.pk])}
         return render(request, "agents/replace.html", shown | {"form_once": fresh_form()})
     stores = list(MemoryStore.objects.filter(keys=key).by_name())
     if key.access == Access.MANAGE or key.all_stores:
@@ -53,7 +62,22 @@ def replace_key(request: Request, key_id: str) -> HttpResponse:
         )  # fmt: skip
     except keys_and_roles.MayNotIssue:
         raise PermissionDenied from None
+    if form.cleaned_data.get("rules"):
+        _name_too(request, key, new)
     return issued(request, new, secret, old=key)
+
+
+def _stores_to_change(key: Key, user: User) -> QuerySet[MemoryStore]:
+    """Return the memory stores with rules that name a key, if the person may change these rules."""
+    return MemoryStore.objects.administered_by(user).active().filter(path_rules__contains=key.pk)
+
+
+def _name_too(request: Request, key: Key, new: Key) -> None:
+    """Let the rules that name a key name the new one, too. A store that cannot have so many rules, or that was archived
+    just now, keeps its rules; the page of the new key then says so."""
+    for store in _stores_to_change(key, person(request)):
+        with suppress(BadRule, ToolError, NoSuchStore):
+            path_rules.name_too(store.pk, key.pk, new.pk, act(request))
 
 
 def _may_issue(key: Key, user: User, at: datetime) -> bool:

@@ -1,15 +1,22 @@
 """The path rules that name an agent or its keys, for their pages."""
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
 
 from django.db.models import Q
+from django.utils import timezone
+from django.utils.translation import gettext_lazy
 
 from memoryhub.actions.stores import path_rules
-from memoryhub.models import MemoryStore, User
+from memoryhub.models import Key, MemoryStore, User
+from memoryhub.pure import ids as id_prefixes
+from memoryhub.pure.path_rules import PathRule
 from memoryhub.web.path_rules.sentences import names_in, sentence
 
 MOST_STORES = 20
+KEY_ENDED = gettext_lazy("The key is revoked or has expired, so the rule applies to no one.")
+KEYS_ENDED = gettext_lazy("All keys of the agent to this memory store are revoked or have expired.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,18 +27,35 @@ class Naming:
     rules: list[tuple[int, str]]
 
 
-def rules_naming(user: User, ids: Collection[str]) -> list[Naming]:
+def rules_naming(user: User, ids: Collection[str], *, but_not: str = "") -> list[Naming]:
     """Return the rules that name the agent or keys `ids`, in at most MOST_STORES memory stores that the person may
-    see."""
+    see. With `but_not`, leave out a rule if another rule is the same for this key."""
     named = Q(pk=None)
     for one in ids:
         named |= Q(path_rules__contains=one)
     stores = MemoryStore.objects.visible_to(user).filter(named).by_name()[:MOST_STORES]
-    found = [Naming(store, _rules(store, ids)) for store in stores]
+    found = [Naming(store, _rules(store, ids, but_not)) for store in stores]
     return [one for one in found if one.rules]
 
 
-def _rules(store: MemoryStore, ids: Collection[str]) -> list[tuple[int, str]]:
+def ended_keys(store: MemoryStore, rules: Iterable[PathRule]) -> dict[str, str]:
+    """Return {id: a sentence} for each key that rules name and that is revoked or has expired, and for each agent that
+    they name and whose keys to the store have all ended."""
+    named = {rule.who for rule in rules if rule.who}
+    if not named:
+        return {}
+    keys = Key.objects.for_store(store).filter(Q(pk__in=named) | Q(agent_id__in=named))
+    usable = set(keys.usable(timezone.now()).values_list("pk", flat=True))
+    of_each: dict[str, set[str]] = defaultdict(set)
+    for key, agent in keys.values_list("pk", "agent_id"):
+        of_each[key].add(key)
+        of_each[agent].add(key)
+    ended = (who for who in named if of_each[who] and not of_each[who] & usable)
+    return {who: str(KEY_ENDED if who.startswith(id_prefixes.KEY) else KEYS_ENDED) for who in ended}
+
+
+def _rules(store: MemoryStore, ids: Collection[str], but_not: str) -> list[tuple[int, str]]:
     rules = path_rules.of_store(store)
-    names = names_in(store, rules)
-    return [(number, sentence(rule, names)) for number, rule in enumerate(rules, 1) if rule.who in ids]
+    names, others = names_in(store, rules), {rule for rule in rules if but_not and rule.who == but_not}
+    naming = ((number, rule) for number, rule in enumerate(rules, 1) if rule.who in ids)
+    return [(number, sentence(rule, names)) for number, rule in naming if replace(rule, who=but_not) not in others]

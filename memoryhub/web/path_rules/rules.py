@@ -27,6 +27,7 @@ from memoryhub.web.common import pages
 from memoryhub.web.common.guards.access import in_store
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.typed_paths import root_problem
+from memoryhub.web.path_rules.naming import ended_keys
 from memoryhub.web.path_rules.sentences import MISMATCHES, VERBS, Names, choices, names_in, sentence
 
 LONGEST = 1024
@@ -43,7 +44,7 @@ Change: TypeAlias = tuple[tuple[PathRule, ...], tuple[PathRule, ...]]
 class Shown:
     """A rule in the list. If the person asked about a path, `why` says why the rule decides or does not decide about
     it. `is_over`: the rule's last day is over. `unreachable` is the number of an earlier rule that always decides
-    before it, or 0."""
+    before it, or 0. `idle` says why the rule applies to no key now, or is empty."""
 
     number: int
     rule: PathRule
@@ -53,6 +54,7 @@ class Shown:
     is_over: bool = False
     unreachable: int = 0
     lines: "LinesNow | None" = None
+    idle: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +219,7 @@ def _answer_to_agent(store: MemoryStore, decision: Decision, asked: Asked) -> st
 
 def _shown(store: MemoryStore, rules: PathRules, names: Names) -> list[Shown]:
     unreachable, protected = rules.unreachable(), ProtectedLines(store.pk)
+    idle = ended_keys(store, rules.rules)
     return [
         Shown(
             number,
@@ -225,6 +228,7 @@ def _shown(store: MemoryStore, rules: PathRules, names: Names) -> list[Shown]:
             is_over=number - 1 in rules.over,
             unreachable=unreachable.get(number, 0),
             lines=_place(store, rule.pattern, rule.only_if, protected) if isinstance(rule.only_if, Lines) else None,
+            idle=idle.get(rule.who, ""),
         )
         for number, rule in enumerate(rules.rules, 1)
     ]

@@ -1,5 +1,6 @@
 """A leaked key is replaced: a key with the same rights, and the way to revoke the old one."""
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -7,6 +8,7 @@ import pytest
 from django.urls import reverse
 
 from memoryhub.actions.accounts import keys_and_roles
+from memoryhub.actions.stores.path_rules import of_store
 from memoryhub.models import Access, Agent, Key, MemoryStore, User
 from memoryhub.pure.path_rules import Effect, PathRule
 from tests.support.fixtures import BY, signed_in
@@ -49,13 +51,48 @@ def test_a_replacement_has_the_rights_of_the_old_key_and_leads_to_revoking_it(
         assert old.revoked_at is None
 
 
-def test_the_path_rules_that_name_the_old_key_are_named(agent: Agent, store: MemoryStore, alice: User) -> None:
+@pytest.mark.both_databases
+def test_the_path_rules_that_name_the_old_key_name_the_new_one_too(
+    agent: Agent, store: MemoryStore, alice: User
+) -> None:
+    old, rule = issue(agent, store), PathRule(Effect.REFUSE, "/c/")
+    save(store, replace(rule, who=old.pk), rule)
+    client = signed_in(alice)
+    asked = client.get(address(old))
+    assert "name the new one, too" in text(asked) and asked.context["form"]["rules"].value() is True
+    given = {"name": "", "expires_in": "90", "rules": "on", "form": asked.context["form_once"]}
+    shown, new = text(client.post(address(old), given)), Key.objects.newest()[0]
+    assert "name only the old key" not in shown
+    assert of_store(MemoryStore.objects.get()) == (replace(rule, who=old.pk), replace(rule, who=new.pk), rule)
+    shown = text(client.get(reverse("revoke_key", args=[old.pk])))
+    assert f"The new key …{new.hint}, which has the same rights" in shown and "name only the old key" not in shown
+
+
+def test_a_rule_that_names_only_the_old_key_is_no_right_of_the_new_one(
+    agent: Agent, store: MemoryStore, alice: User
+) -> None:
     old = issue(agent, store)
-    save(store, PathRule(Effect.REFUSE, "/c/", who=old.pk))
+    save(store, PathRule(Effect.REFUSE, "/d/"), PathRule(Effect.REFUSE, "/c/", who=old.pk))
     client = signed_in(alice)
     once = client.get(address(old)).context["form_once"]
-    shown = text(client.post(address(old), {"name": "", "expires_in": "90", "form": once}))
-    assert "These path rules name the old key" in shown and "rule 1" in shown
+    shown = [text(client.post(address(old), {"name": "", "expires_in": "90", "form": once}))]
+    shown.append(text(client.get(reverse("revoke_key", args=[old.pk]))))
+    for page in shown:
+        assert "These path rules name only the old key" in page
+        assert f'href="{reverse("path_rules", args=[store.pk])}#rule-2"' in page and "same rights" not in page
+    rules = text(client.get(reverse("path_rules", args=[store.pk])))
+    assert "the rule applies to no one" not in rules
+    keys_and_roles.revoke_key(old, **BY)
+    assert text(client.get(reverse("path_rules", args=[store.pk]))).count("the rule applies to no one") == 1
+
+
+def test_a_rule_for_an_agent_without_a_usable_key_says_so(agent: Agent, store: MemoryStore, alice: User) -> None:
+    key, client = issue(agent, store), signed_in(alice)
+    save(store, PathRule(Effect.REFUSE, "/c/", who=agent.pk))
+    said = "All keys of the agent to this memory store are revoked or have expired."
+    assert said not in text(client.get(reverse("path_rules", args=[store.pk])))
+    keys_and_roles.revoke_key(key, **BY)
+    assert said in text(client.get(reverse("path_rules", args=[store.pk])))
 
 
 def test_only_who_may_issue_such_a_key_replaces_one(
