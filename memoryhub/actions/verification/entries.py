@@ -43,6 +43,12 @@ WRITES = frozenset((
 ))  # fmt: skip
 """The commands with which agents and people write memories."""
 
+READS = frozenset((
+    "view", "search", "history", "view_proposal", "view_text", "download", "export", "export_table", "export_audit",
+    "reveal", "collect",
+))  # fmt: skip
+"""The commands with which agents and people get texts of memories: calls, pages, downloads and revealed values."""
+
 ANY_SESSION = "any"
 """The value of `session` that matches entries of any session. A search for entries outside of sessions excludes it."""
 
@@ -83,7 +89,7 @@ class Search:
     proposed: bool | None = None
     refused: bool | None = None
     error: Kind | None = None
-    writes: bool | None = None
+    commands: frozenset[str] | None = None
     token: str | None = None
     memory: str | None = None
     start: datetime | None = None
@@ -127,7 +133,7 @@ class Search:
             self.proposed,
             self.refused,
             self.error,
-            self.writes,
+            self.commands,
             self.token,
             self.memory,
         )
@@ -237,7 +243,7 @@ def _without_index(search: Search) -> Q:
         condition &= was_refused_with(*(beginning for kind in REFUSALS for beginning in beginnings_of(kind)))
     if search.error is not None:
         condition &= _is_of_kind(search.error)
-    return condition & Q(command__in=WRITES) if search.writes else condition
+    return condition if search.commands is None else condition & Q(command__in=search.commands)
 
 
 def _all_of(values: Mapping[str, Any]) -> Q:

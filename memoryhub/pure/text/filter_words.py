@@ -23,8 +23,8 @@ MARKS = (UNREVIEWED, FLAGGED, PINNED, HELD, FINDING, SEVERAL_AGENTS, MINE, UNASS
 WRITING = "writes"
 """The value of the filter `command` for all commands that write memories."""
 
-READ = "view_text"
-"""The value of the filter `command` for what people read on pages."""
+READING = "reads"
+"""The value of the filter `command` for all commands that read memories."""
 
 PHRASES = {
     "not reviewed": ("is", UNREVIEWED), "unreviewed": ("is", UNREVIEWED), "flagged": ("is", FLAGGED),
@@ -34,7 +34,7 @@ PHRASES = {
     "by several agents": ("is", SEVERAL_AGENTS), "several agents": ("is", SEVERAL_AGENTS),
     "unassigned": ("is", UNASSIGNED), "assigned to me": ("is", MINE),
     "changes": ("command", WRITING), "all changes": ("command", WRITING),
-    "read": ("command", READ),
+    "read": ("command", READING), "reads": ("command", READING), "all reads": ("command", READING),
     "refused": ("outcome", "refused"), "failed": ("outcome", "error"), "errors": ("outcome", "error"),
     "today": ("when", "today"), "yesterday": ("when", "yesterday"), "this week": ("when", "this-week"),
     "last week": ("when", "last-week"), "this month": ("when", "this-month"), "last month": ("when", "last-month"),

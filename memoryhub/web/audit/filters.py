@@ -11,12 +11,12 @@ from django.utils.translation import gettext as _
 
 from memoryhub.actions.accounts.keys_and_roles import fold_name
 from memoryhub.actions.core.audit.commands import COMMANDS
-from memoryhub.actions.verification.entries import ANY_SESSION
+from memoryhub.actions.verification.entries import ANY_SESSION, READS, WRITES
 from memoryhub.models import Agent, Door, Key, MemoryStore, MemoryVersion, Session, User
 from memoryhub.models.access import fold_email
 from memoryhub.pure import ids
 from memoryhub.pure.protocol.kinds import Kind
-from memoryhub.pure.text.filter_words import NOT, WRITING, Term
+from memoryhub.pure.text.filter_words import NOT, READING, WRITING, Term
 from memoryhub.pure.text.periods import WEEKDAYS, ago, is_date, period
 from memoryhub.web.audit.queries import Search
 from memoryhub.web.common.errors.kinds import WORDS as ERRORS
@@ -28,6 +28,8 @@ KEYS = (
     "store", "agent", "key", "person", "session", "call", "command", "path", "outcome", "error", "door", "when", "from",
     "to",
 )  # fmt: skip
+GROUPS = {WRITING: WRITES, READING: READS}
+"""{value of the filter `command`: the commands that it means}, for the values that mean several commands."""
 OUTCOMES = ("ok", "error", "refused", "proposed")
 CALL = "toolu_"
 """The prefix of the ids of calls that a model made."""
@@ -60,16 +62,7 @@ class Filter(KeyValues):
             return "key"
         if value.startswith((CALL, ids.REQUEST)):
             return "call"
-        return "command" if value in (WRITING, *COMMANDS) else None
-
-    @classmethod
-    def _typed(cls, written: str, user: User | None) -> list[Term]:
-        """Return the words of the bar. In a filter for an agent, “read” means `view`; in other filters it means the
-        pages that people read."""
-        terms = super(Filter, cls)._typed(written, user)
-        if all(term.key != "agent" for term in terms):
-            return terms
-        return [replace(term, value="view") if term.written.lower() in ("read", "not read") else term for term in terms]
+        return "command" if value in GROUPS or value in COMMANDS else None
 
     @classmethod
     def meant(cls, term: Term) -> Term:
@@ -124,8 +117,8 @@ def _search(values: Mapping[str, str], chains: Sequence[str], now: datetime, zon
         author=author if key is None or author else _agent_of(key),
         key=key,
         session=_session(values.get("session"), author if "agent" in values else None, chains),
-        command=command if command != WRITING else None,
-        writes=True if command == WRITING else None,
+        command=command if command not in GROUPS else None,
+        commands=GROUPS.get(command or ""),
         path=_path(values.get("path"), chains),
         door=_door(values.get("door")),
         ok=outcome == "ok" if outcome else None if error is None else False,

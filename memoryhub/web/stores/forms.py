@@ -5,6 +5,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext, gettext_lazy as _
 
+from memoryhub.actions.memories import viewing
 from memoryhub.actions.stores.stores import ANSWERS, StoreSettings
 from memoryhub.models import MemoryStore
 
@@ -57,7 +58,8 @@ class StoreForm(forms.Form):
     def lead_to_reads(self, store: MemoryStore) -> None:
         """If the store records what people read, put a link to these views beside the checkbox."""
         if store.records_views:
-            field, url = self.fields["records_views"], reverse("store_audit", args=[store.pk], query={"q": "read"})
+            field = self.fields["records_views"]
+            url = reverse("store_audit", args=[store.pk], query={"command": viewing.COMMAND})
             link = '{} <a href="{}">{}</a>'
             field.help_text = format_html(link, field.help_text, url, gettext("What was read"))
 

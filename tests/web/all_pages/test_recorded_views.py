@@ -63,7 +63,7 @@ def test_an_admin_switches_it_on_and_the_audit_says_so(store: MemoryStore, alice
     assert 'name="records_views"' in text(client.get(address))
     client.post(address, form | {"records_views": "on"})
     assert MemoryStore.objects.get().records_views
-    assert f'<a href="/stores/{store.pk}/audit?q=read">What was read</a>' in text(client.get(address))
+    assert f'<a href="/stores/{store.pk}/audit?command=view_text">What was read</a>' in text(client.get(address))
     assert "records who reads memories" in text(client.get(f"/stores/{store.pk}/audit"))
     client.post(address, form)
     assert "What was read" not in text(client.get(address))

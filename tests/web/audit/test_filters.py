@@ -10,6 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from memoryhub.actions.accounts import keys_and_roles
+from memoryhub.actions.core.audit.command import Scope
 from memoryhub.actions.core.audit.commands import COMMANDS
 from memoryhub.actions.core.rules import holds
 from memoryhub.actions.memories import curation
@@ -292,7 +293,10 @@ def test_the_commands_are_in_words_and_those_that_read_are_apart(bob: User) -> N
     html = page(signed_in(bob)).content.decode()
     groups = re.findall(r'<optgroup label="([^"]+)">(.*?)</optgroup>', html, re.DOTALL)
     assert [label for label, _ in groups] == ["Changes of memories", "Reads", "Everything else"]
-    assert re.findall(r'value="(\w+)"', groups[1][1]) == ["view_text", "search", "view", "history"]
+    assert re.findall(r'value="(\w+)"', groups[1][1]) == [
+        "reads", "download", "collect", "export", "export_table", "export_audit", "view_text", "reveal", "search",
+        "view", "view_proposal", "history",
+    ]  # fmt: skip
     assert "replaced text" in groups[0][1] and ">str_replace<" not in html
     assert [chip.shown for chip in listed(signed_in(bob), q="command:approve").context["chips"]] == ["approved"]
 
@@ -328,7 +332,8 @@ def test_completions_say_that_there_are_more(bob: User) -> None:
     kinds = client.get(reverse("completions"), {"q": "error:", "keys": "error command"}).content.decode()
     assert kinds.count('role="option"') == 14 and "type on" not in kinds
     commands = client.get(reverse("completions"), {"q": "command:", "keys": "error command"}).content.decode()
-    assert f"{len(COMMANDS) + 1 - 16} more: type on" in commands
+    known = [name for name, command in COMMANDS.items() if Scope.STORE in command.scope]
+    assert f"{len(known) + 2 - 16} more: type on" in commands
 
 
 @pytest.mark.both_databases
@@ -338,7 +343,16 @@ def test_what_was_read_is_found_by_that_word(alice: User, caller: Caller) -> Non
     stores.edit_store(caller.store, replace(StoreSettings.of(caller.store), records_views=True), **BY)
     client = signed_in(alice)
     client.get(reverse("memory", args=[caller.store.pk, memory.pk]))
-    assert commands(listed(client, caller.store, q="read")) == ["view_text"]
-    assert commands(listed(client, caller.store, q=f"read by {alice.name} today")) == ["view_text"]
+    client.post(reverse("export_versions", args=[caller.store.pk, memory.pk]), {"format": "json"})
+    assert commands(listed(client, caller.store, q="read")) == ["export_table", "view_text", "view"]
+    for words in ("read by {} today", "reads by {} today", "all reads by {}", "by {} command:reads"):
+        found = commands(listed(client, caller.store, q=words.format(alice.name)))
+        assert found == ["export_table", "view_text"], words
     assert commands(listed(client, caller.store, q=f'read by "{Agent.objects.get().name}"')) == ["view"]
-    assert "view_text" not in commands(listed(client, caller.store, q="not read"))
+    assert commands(listed(client, caller.store, q="not reads")) == commands(listed(client, caller.store, q="not read"))
+    assert not {"view_text", "view", "export_table"} & {*commands(listed(client, caller.store, q="not read"))}
+    shown = client.get(reverse("store_audit", args=[caller.store.pk])).content.decode()
+    reads = shown.partition('<optgroup label="Reads">')[2].partition("</optgroup>")[0]
+    assert reads.split(">")[1].startswith("all that read memories")
+    for words in ("downloaded", "exported", "revealed the text", "read on a page"):
+        assert f">{words}" in reads.replace("\u2068", ""), words

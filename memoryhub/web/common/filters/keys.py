@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _, gettext_lazy, ngettext
 
 from memoryhub.actions.core.audit.command import Scope
 from memoryhub.actions.core.audit.commands import COMMANDS
-from memoryhub.actions.verification.entries import WRITES
+from memoryhub.actions.verification.entries import READS, WRITES
 from memoryhub.models import Door
 from memoryhub.pure.sensitive import KINDS
 from memoryhub.pure.text.filter_words import (
@@ -19,6 +19,7 @@ from memoryhub.pure.text.filter_words import (
     MINE,
     NOT,
     PINNED,
+    READING,
     SEVERAL_AGENTS,
     UNASSIGNED,
     UNREVIEWED,
@@ -86,23 +87,22 @@ def _periods() -> Choices:
 
 def _commands() -> Choices:
     """Return the commands in words, in groups: those that write memories, those that only read, and all others. Each
-    group is sorted by its words."""
+    group is sorted by its words, after the value for all commands of the group."""
     named = sorted(((name, act_words(name)) for name in COMMANDS), key=lambda choice: choice[1])
     often = Counter(words for _name, words in named)
     told = [(name, words if often[words] == 1 else f"{words} ({name})") for name, words in named]
-    told.sort(key=lambda choice: _group_of(choice[0]))
-    return [(WRITING, _("all that write memories")), *told]
+    several = [(WRITING, _("all that write memories")), (READING, _("all that read memories"))]
+    return sorted([*several, *told], key=lambda choice: _group_of(choice[0]))
 
 
 def _group_of(command: str) -> int:
     """Return the place of a command's group in _GROUPS."""
     if command in WRITES or command == WRITING:
         return 0
-    return 1 if command in READS else 2
+    return 1 if command in READS or command == READING else 2
 
 
 _GROUPS = (gettext_lazy("Changes of memories"), gettext_lazy("Reads"), gettext_lazy("Everything else"))
-READS = frozenset(("view", "view_text", "search", "history"))
 _LENGTHS = ("24h", "7d", "30d")
 
 KEYS: Mapping[str, Key] = {
