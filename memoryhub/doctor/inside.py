@@ -145,7 +145,7 @@ def backups(now: datetime) -> Iterator[Finding]:
         do = "Plan backups under Settings of the hub, Backups, or run `manage.py backup` each day."
         yield warning("backups", "No backups are planned, and there is none of the last two days.", do)
     if there.plan.target and not schedule.keys().is_there:
-        yield error("backups", "Backups are planned, and there is no key for them.", str(schedule.NO_KEYS))
+        yield _without_key(there)
     if there.problem:
         yield error("backups", f"The last backup failed: {there.problem}", "Remove the cause; the hub tries again.")
     if there.is_old(now):
@@ -154,6 +154,17 @@ def backups(now: datetime) -> Iterator[Finding]:
     target = there.plan.target
     if target and not target.startswith("s3://") and not Path(target).is_dir():
         yield error("backups", f"{target}, where backups go, is no directory.", "Mount the disk, or change the plan.")
+
+
+def _without_key(there: schedule.State) -> Finding:
+    """Return what it means that this process has no key for the planned backups. The server may have one: if it made
+    the last backup, this is only a warning."""
+    if there.at is None or there.problem:
+        says = "Backups are planned, none has succeeded since, and there is no key for them here."
+        return error("backups", says, str(schedule.NO_KEYS))
+    says = f"The last backup succeeded ({_last(there.at)}), but here is no key for backups."
+    do = "If only this shell has none, set MEMORYHUB_BACKUP_PASSPHRASE or MEMORYHUB_BACKUP_RECIPIENT as for the server."
+    return warning("backups", says, do)
 
 
 def audit(now: datetime) -> Iterator[Finding]:

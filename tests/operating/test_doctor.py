@@ -25,7 +25,7 @@ from memoryhub.actions.verification import checkpoints, runs
 from memoryhub.database import facts
 from memoryhub.doctor import inside
 from memoryhub.doctor.examine import examine
-from memoryhub.doctor.findings import ERROR, Finding
+from memoryhub.doctor.findings import ERROR, WARNING, Finding
 from memoryhub.models import HUB, AuditChain, AuditEntry, Door, HubSettings, Installation, User
 from memoryhub.operating import private_files
 from tests.api.server import ROOT, put_migrated
@@ -229,6 +229,18 @@ def _(_: pytest.MonkeyPatch) -> None:
 @fault("backups without a key", "there is no key for them")
 def _(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(real, "MEMORYHUB_BACKUP_PASSPHRASE", "")
+    last()
+
+
+@fault("failing backups without a key", "there is no key for them")
+def _(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(real, "MEMORYHUB_BACKUP_PASSPHRASE", "")
+    last(at=timezone.now().isoformat(), problem="A backup needs a passphrase.")
+
+
+@fault("shell without the key of the hub's backups", "The last backup succeeded")
+def _(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(real, "MEMORYHUB_BACKUP_PASSPHRASE", "")
 
 
 @fault("changed entry", "was changed")
@@ -269,6 +281,13 @@ def test_a_planted_fault_is_found_with_what_to_do(name: str, monkeypatch: pytest
     those = [one for one in found() if says in one.says]
     assert those, [one.says for one in found()]
     assert all(one.do and "\n" not in one.do + one.says for one in those)
+
+
+def test_a_shell_without_the_key_of_backups_that_succeed_is_only_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(real, "MEMORYHUB_BACKUP_PASSPHRASE", "")
+    assert [(one.check, one.level) for one in found()] == [("backups", WARNING)]
+    last(at=(timezone.now() - timedelta(days=5)).isoformat())
+    assert ERROR in {one.level for one in found()}
 
 
 def test_at_least_twenty_faults_are_planted() -> None:
