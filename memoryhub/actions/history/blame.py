@@ -41,8 +41,8 @@ class History:
     limits.
 
     Retention may have removed versions between them. If it removed all versions before the first one, `oldest_kept` is
-    the number of the first one. `back` has, by the number of each undo's version, the older texts from which the undo
-    restored lines.
+    the number of the first one. `back` is {number of an undo's version: the older texts from which the undo restored
+    lines}.
     """
 
     rows: Sequence[Row]

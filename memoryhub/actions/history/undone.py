@@ -221,8 +221,8 @@ def consequences(store_id: str, versions: Collection[str], kept: Collection[str]
 def _elsewhere(
     store_id: str, seqs: Collection[int], versions: Collection[str], kept: Collection[str]
 ) -> dict[int, frozenset[str]]:
-    """Return {seq: memories}: among the memories that this entry changed, those that are `kept`, and those with a
-    version by this entry that is not in `versions`."""
+    """Return {seq: the memories in which this entry stays in force}. In these, the entry made a version that is not in
+    `versions`, or the memory is in `kept`."""
     found: dict[int, set[str]] = {seq: set() for seq in seqs}
     for part in in_parts(sorted(seqs)):
         made = MemoryVersion.objects.filter(store_id=store_id, seq__in=part).values_list("seq", "memory_id", "pk")
