@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from django.utils.crypto import salted_hmac
 
-from memoryhub.models import Directory, Memory, MemoryVersion, Operation
+from memoryhub.models import Directory, Hold, Memory, MemoryVersion, Operation
 from memoryhub.pure.protocol import paths
 
 MOST = 10_000
@@ -89,10 +89,11 @@ class Change:
     `then` is its state after APPLY, `before` its state after BEFORE (None: not offered). `head` and `number` are those
     of the memory's newest version. `later` are versions that others made after the undone ones, oldest first. In a
     restore, `later` has only the newest such version, `more_later` is the number of the others, and `version` is the id
-    of the version to which the memory returns. BEFORE drops `later_lines` lines of the later versions (None: not
-    counted). `cancelled` are versions of earlier undos that are skipped together with the undone ones. The first of
-    `choices` is the proposed one. In a plan of a proposal, `replaced` has the ids of the agent's changes that later
-    changes replaced completely, and `cut` the ids of the changes that later ones replaced in part.
+    of the version to which the memory returns. BEFORE drops `later_lines` of their lines (None: not counted).
+    `cancelled` are versions of earlier undos that are skipped together with the undone ones. The first of `choices` is
+    the proposed one. In a plan of a proposal, `replaced` are the ids of those of its agent's changes that later changes
+    replaced completely, and `cut` of those that they replaced in part. `refused` are the choices that the legal hold
+    `held` forbids; they are not among `choices`.
     """
 
     memory: str
@@ -110,6 +111,8 @@ class Change:
     choices: tuple[Choice, ...] = (Choice.APPLY, Choice.KEEP)
     replaced: tuple[str, ...] = ()
     cut: tuple[str, ...] = ()
+    refused: tuple[Choice, ...] = ()
+    held: Hold | None = None
 
     @property
     def is_new(self) -> bool:

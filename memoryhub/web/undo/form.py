@@ -53,10 +53,10 @@ class Given:
         return chosen if chosen in change.choices else change.choices[0]
 
     def for_plan(self, plan: Plan) -> dict[str, Choice]:
-        """Return {memory: choice} for the memories that need a choice, and for those whose choice differs from the
-        proposed one."""
+        """Return {memory: choice} for the memories that need a choice or are held, and for those whose choice differs
+        from the proposed one."""
         chosen = ((change, self.choice(change)) for change in plan.changes)
-        return {c.memory: choice for c, choice in chosen if c.problem or choice != c.choices[0]}
+        return {c.memory: choice for c, choice in chosen if c.problem or c.refused or choice != c.choices[0]}
 
     def count(self, plan: Plan) -> int:
         """Return the number of memories that will change with the current choices."""
@@ -65,13 +65,15 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One of the buttons for a problem. The script counts the selected options by their `effects`."""
+    """One of the buttons for a problem. The script counts the selected options by their `effects`. A legal hold forbids
+    an option that `is_refused`."""
 
     value: str
     label: str
     help: str
     chosen: bool
     effects: str = ""
+    is_refused: bool = False
 
 
 Words = Callable[[Change, Choice], tuple[str, str]]
@@ -79,11 +81,15 @@ Words = Callable[[Change, Choice], tuple[str, str]]
 
 
 def options(change: Change, given: Given, words_of: Words) -> list[Option]:
-    """Return the buttons for a change with a problem; the proposed choice is first."""
+    """Return the buttons for a change with a problem or a legal hold, the proposed one first."""
     chosen = given.choice(change)
+    is_plain = not change.problem and change.then.is_there
     words = [(choice, *words_of(change, choice)) for choice in change.choices]
+    words += [
+        (choice, *(_words_of_held(change) if is_plain else words_of(change, choice))) for choice in change.refused
+    ]
     return [
-        Option(choice.value, label, help, choice == chosen, effects_of([change], choice))
+        Option(choice.value, label, help, choice == chosen, effects_of([change], choice), choice in change.refused)
         for choice, label, help in words
     ]
 
@@ -159,6 +165,12 @@ def undo_words(change: Change, choice: Choice) -> tuple[str, str]:
         _("Remove it, and keep what was written later"),
         _("Where both changed the same lines, the later lines stay."),
     )
+
+
+def _words_of_held(change: Change) -> tuple[str, str]:
+    """Return the words for a change that a legal hold forbids: they are greyed."""
+    words = {"created": _("Bring it back"), "modified": _("Change it")}
+    return words.get(change.kind) or _("Move it to %(path)s") % {"path": change.then.path}, ""
 
 
 def _words_of_before(change: Change) -> tuple[str, str]:

@@ -99,8 +99,8 @@ class Preview:
     """The content of a preview.
 
     `whole` are the changes with their diffs, and `briefly` the changes that are only listed. `unasked` are the problems
-    without their own buttons. `plain` counts the changes without a problem, and `plain_effects` has their effects.
-    `counts` and `count` say what will change with the current choices.
+    without their own buttons. `plain` counts the changes without a problem or a legal hold, and `plain_effects` has
+    their effects. `counts` and `count` say what will change with the current choices.
     """
 
     whole: Sequence[Row]
@@ -142,24 +142,25 @@ def preview(
     rivals = rivals_of(plan.changes)
 
     def rank(change: Change) -> tuple[bool, bool, str, str]:
-        return not change.problem, change.memory not in rivals, change.path, change.memory
+        return not change.problem and not change.refused, change.memory not in rivals, change.path, change.memory
 
     changes = sorted(plan.changes, key=rank)
-    shown = changes[: max(most or MOST_DIFFS, min(MOST_ASKED, sum(bool(c.problem) for c in changes)))]
+    shown = changes[: max(most or MOST_DIFFS, min(MOST_ASKED, sum(bool(c.problem or c.refused) for c in changes)))]
     diffs = _Diffs(wanted, shown, store.pk, covers, in_hunks=in_hunks)
     entries = pages.entries(store, *(version.seq for change in shown for version in change.later[-MOST_LATER:]))
     made = [_row(change, place, given, diffs, entries, words) for place, change in enumerate(changes)]
     rows = [replace(row, rivals=rivals.get(row.change.memory, ())) for row in made]
     problems = [change for change in changes if change.problem]
+    plain = [change for change in changes if not change.problem and not change.refused]
     return Preview(
         rows[: len(shown)],
         rows[len(shown) :],
         [c for c in problems[MOST_ASKED:] if len(c.choices) > 1],
         _counts(changes, given),
         len(problems),
-        len(changes) - len(problems),
+        len(plain),
         given.count(plan),
-        effects_of(change for change in changes if not change.problem),
+        effects_of(plain),
     )
 
 
@@ -176,7 +177,8 @@ def _row(change: Change, place: int, given: Given, diffs: "_Diffs", by_seq: dict
     diff, closed = diffs.of(change, change.then)
     offered = change.before if Choice.BEFORE in change.choices else None
     before_diff, before_closed = diffs.of(change, offered, before=True)
-    is_asked = bool(change.problem) and place < MOST_ASKED and len(change.choices) > 1
+    offered_count = len(change.choices) + len(change.refused)
+    is_asked = bool(change.problem or change.refused) and place < MOST_ASKED and offered_count > 1
     newest = [(version, by_seq.get(version.seq)) for version in reversed(change.later[-MOST_LATER:])]
     return Row(
         change,
@@ -184,7 +186,7 @@ def _row(change: Change, place: int, given: Given, diffs: "_Diffs", by_seq: dict
         before_diff,
         options(change, given, words) if is_asked else (),
         is_asked,
-        not change.problem and given.choice(change) == Choice.KEEP,
+        not change.problem and not change.refused and given.choice(change) == Choice.KEEP,
         newest,
         change.more_later + max(0, len(change.later) - MOST_LATER),
         closed,

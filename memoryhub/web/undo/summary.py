@@ -36,6 +36,7 @@ class _Words:
             Problem.CONFLICT: ("flagged", _("conflict")),
             Problem.TAKEN: ("flagged", _("path is taken")),
             Problem.REDACTED: ("redacted", _("redacted")),
+            "held": ("archived", _("held")),
             Problem.UNMERGED: ("flagged", _("needs a choice")),
         }
         kinds = {kind: f'<span class="badge badge-{css}">{escape(word)}</span>' for kind, (css, word) in badges.items()}
@@ -52,14 +53,15 @@ def _row(row: Row, words: _Words, may_apply: bool) -> str:
     change = row.change
     memory = escape(change.memory)
     box = ""
-    if may_apply and not change.problem:
+    if may_apply and not change.problem and not change.refused:
         ticked = " checked" if row.left_out else ""
         effects = effects_of([change])
         field = f'<input type="checkbox" name="leave_out" value="{memory}" data-effects="{effects}"{ticked}>'
         box = f' <label class="undo-leave">{field} {words.leave}</label>'
+    kind = change.problem or ("held" if change.refused else change.kind)
     return (
         f'<li class="row"><div class="row-main"><a class="mono break-anywhere" href="{words.address[:-3]}{memory}">'
-        f'{_paths(change)}</a></div><div class="row-end">{words.kinds[change.problem or change.kind]}{box}</div></li>'
+        f'{_paths(change)}</a></div><div class="row-end">{words.kinds[kind]}{box}</div></li>'
     )
 
 

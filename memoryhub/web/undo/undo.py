@@ -6,6 +6,7 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.translation import gettext as _, ngettext
 from django.views.decorators.http import require_http_methods
@@ -29,6 +30,7 @@ from memoryhub.web.common.versions import undo_banner
 from memoryhub.web.history.moments import choice
 from memoryhub.web.undo import tasks
 from memoryhub.web.undo.asked import Asked, flagged_words, shown, since_opened, to_flag_words, undone_words
+from memoryhub.web.undo.held import without_held
 from memoryhub.web.undo.tasks import Task
 
 METHODS = ["GET", "HEAD", "POST"]
@@ -92,9 +94,9 @@ def _apply(request: Request, store: MemoryStore, task: Task, asked: Asked) -> Ht
     try:
         done = task.apply(given.for_plan(plan), given.digest, act(request, given.note), asked.ticks)
     except PlanChanged as changed:
-        return _page(request, store, task, changed.plan, asked, since_opened())
+        return _page(request, store, task, without_held(changed.plan, timezone.now()), asked, since_opened())
     except ToolError as error:
-        return _page(request, store, task, task.plan(asked.ticks), asked, in_words(error))
+        return _page(request, store, task, _plan(task, asked), asked, in_words(error))
     said = _said(task, done)
     if task.version and given.tell:
         said = f"{said} {telling.tell_note(task.version, given.note, given.tell, act(request))}"
@@ -113,8 +115,11 @@ def _apply(request: Request, store: MemoryStore, task: Task, asked: Asked) -> Ht
 
 
 def _plan(task: Task, asked: Asked) -> Plan:
-    """Return the plan of a task, and raise the request's time limit by SECONDS_EACH for each memory of the plan."""
-    plan = task.plan(asked.ticks)
+    """Return the plan of a task without what legal holds forbid.
+
+    The request's time limit is raised by SECONDS_EACH for each memory of the plan.
+    """
+    plan = without_held(task.plan(asked.ticks), timezone.now())
     watch.allow(len(plan.changes) * SECONDS_EACH)
     return plan
 

@@ -1,0 +1,73 @@
+"""An undo of which a legal hold forbids a part: that part is not offered, and the rest can be undone."""
+
+import re
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from memoryhub.actions.core.rules.holds import place
+from memoryhub.models import HoldKind, MemoryStore, Session, User
+from tests.support.fixtures import signed_in
+from tests.web.browser_forms import form_with
+from tests.web.history.past import tree_now
+from tests.web.history.versions import Caller
+from tests.web.memories.pages import act
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def bad(store: MemoryStore, key: str) -> Session:
+    """A session that made, changed and moved memories."""
+    caller = Caller(store, key, session="before")
+    caller.create("/frozen.md", "one\n")
+    caller.create("/moved.md", "one\n")
+    caller.session = "bad"
+    caller.create("/case/new.md", "poison\n")
+    caller.create("/free.md", "poison\n")
+    caller.replace("/frozen.md", "one", "poison")
+    caller.call("rename", old_path="/memories/moved.md", new_path="/memories/case/moved.md")
+    return Session.objects.get(name="bad")
+
+
+@pytest.fixture
+def curator(alice: User) -> Client:
+    return signed_in(alice)
+
+
+def hold(store: MemoryStore, path: str, *, freezes: bool = False) -> None:
+    place(store.id, act(), kind=HoldKind.HOLD, reason="lawsuit 7", path=path, freezes=freezes)
+
+
+@pytest.mark.both_databases
+def test_what_a_hold_forbids_is_greyed_not_counted_and_stays(bad: Session, store: MemoryStore, curator: Client) -> None:
+    hold(store, "/case")
+    hold(store, "/frozen.md", freezes=True)
+    url = reverse("undo_session", args=[store.id, bad.pk])
+    page = curator.get(url)
+    html = page.content.decode()
+    assert page.context["preview"].counts == {"created": 0, "modified": 0, "moved": 0, "deleted": 1}
+    greyed = re.findall(r'value="apply" data-effects="" disabled><span><b>([^<]*)<', html)
+    assert greyed == ["Move it to /moved.md", "Move it to the trash", "Change it"]
+    assert html.count("lawsuit 7") == html.count("The legal hold forbids this.") == 3
+    assert html.count('value="keep" data-effects="" checked>') == 3 and "Undo changes in 1 memory" in html
+    answer = curator.post(url, form_with(html, "digest"))
+    assert answer.status_code == 303
+    there = {path: text for path, (_, text) in tree_now(store).items()}
+    assert there == {"/case/new.md": "poison\n", "/frozen.md": "poison\n", "/case/moved.md": "one\n"}
+
+
+def test_a_forged_choice_that_is_held_changes_nothing(bad: Session, store: MemoryStore, curator: Client) -> None:
+    hold(store, "/case")
+    url = reverse("undo_session", args=[store.id, bad.pk])
+    html = curator.get(url).content.decode()
+    memory = re.findall(r'name="choice-(mem_\w+)" value="apply"', html)[0]
+    curator.post(url, form_with(html, "digest") | {f"choice-{memory}": "apply"})
+    assert "/case/new.md" in tree_now(store)
+
+
+def test_without_a_hold_nothing_is_greyed(bad: Session, store: MemoryStore, curator: Client) -> None:
+    hold(store, "/elsewhere")
+    html = curator.get(reverse("undo_session", args=[store.id, bad.pk])).content.decode()
+    assert "The legal hold forbids this." not in html and "Undo changes in 4 memories" in html
