@@ -43,6 +43,18 @@ document.addEventListener("focusin", (event) => {
   }
 });
 
+// What a person unfolds to write in ([data-writes]) gets the caret at once: else typed letters would be keys of the page.
+document.addEventListener("click", (event) => {
+  const folded = event.target.closest("summary")?.parentElement;
+  if (!folded?.matches("[data-writes]") || folded.open) return;
+  event.preventDefault();
+  folded.open = true;
+  const field = folded.querySelector("textarea, input:not([type=hidden])");
+  field.focus();
+  field.setSelectionRange(field.value.length, field.value.length);
+  folded.scrollIntoView({ block: "nearest" });
+});
+
 document.addEventListener("click", (event) => {
   const folded = event.target.closest("summary")?.parentElement;
   if (!folded || folded.open || folded.matches("[data-menu]") || !folded.querySelector("input, textarea, select")) return;

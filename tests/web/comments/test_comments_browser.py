@@ -121,3 +121,19 @@ def test_several_conversations_on_a_page_are_told_apart_by_screen_readers(page: 
         page.locator(".thread-form button", has_text="Comment").first.click()
     expect(page.locator(".thread")).to_have_count(2)
     axe(page)
+
+
+def test_the_caret_is_in_the_box_that_is_opened_at_once(page: Page, here: str) -> None:
+    page.goto(here)
+    summary = page.locator(".comment-new > summary")
+    summary.click()
+    page.keyboard.type("Are these true?")
+    box = page.get_by_label("Comment on this memory")
+    expect(box).to_have_value("Are these true?")
+    page.locator(".comment-new").get_by_role("button", name="Comment", exact=True).click()
+    edit = page.locator(".comment-acts summary").first
+    edit.focus()
+    press(page, "Enter")
+    page.keyboard.type(" Really?")
+    expect(page.locator(".comment-acts textarea")).to_have_value("Are these true? Really?")
+    assert page.url.partition("#")[0] == here
