@@ -1,6 +1,7 @@
 """Taking a line out, and in the same press undoing or flagging what its readers wrote."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -161,7 +162,11 @@ def test_a_finding_that_an_undo_closes_is_said_before_and_after(
     assert "This also closes a finding:</b> Payment card" in page and "Erase it for good…" in page
     said = " ".join(map(str, press(curator, url, **ticked).context["messages"]))
     assert "This closed the finding “Payment card” in /card.md, but its text stays in old versions." in said
-    assert "Erase it for good…" in said and CARD not in said
+    first = MemoryVersion.objects.get(memory_id=card.pk, number=1)
+    link = re.search(r'href="([^"]*)">Redact version 1 for good…', said)
+    assert link and link[1] == reverse("redact_version", args=[store.pk, first.pk])
+    assert curator.get(link[1]).status_code == 200
+    assert "Erase it for good…" not in said and "Later versions" not in said and CARD not in said
     undo(curator, store, the_act(store).seq)
     html = signed_in(new_curator(store)).get(reverse("delete_memory", args=[store.pk, card.pk])).content.decode()
     assert "This also closes a finding:" in html and "To erase it for good, ask an admin: Alice." in html

@@ -1,7 +1,7 @@
 """Findings that an act closes: their memory no longer contains their text, which stays only in its history."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,9 @@ from memoryhub.web.common.texts import kinds
 
 MOST = 20
 """The most open findings that are searched for in the texts of a preview, and that are named afterwards."""
+
+MOST_LINKED = 3
+"""The most versions that the message after an act offers to redact."""
 
 STAYING = [name for name in kinds.KINDS if kinds.group_of(name) != Group.POISON]
 """The kinds whose text is harmful in an old version too. Signs of poisoning are not, because agents do not see old
@@ -68,7 +71,8 @@ def after(request: Request, store_id: str, seq: int) -> SafeString:
     closed = Finding.objects.of_store(store_id).filter(
         pk__in=ids[:MOST] if isinstance(ids, list) else (), state=FindingState.RESOLVED, kind__in=STAYING
     )
-    named = _named(store_id, list(closed.order_by("pk")))
+    found = list(closed.order_by("pk").select_related("version", "memory"))
+    named = _named(store_id, found)
     if not named:
         return mark_safe("")
     words = ngettext(
@@ -77,16 +81,35 @@ def after(request: Request, store_id: str, seq: int) -> SafeString:
         len(named),
     )
     names = [_("“%(label)s” in %(path)s") % {"label": one.label, "path": isolated(one.path)} for one in named]
-    return format_html("{} {} ", words % {"names": ", ".join(names)}, _way_to_erase(request, store_id))
+    return format_html("{} {} ", words % {"names": ", ".join(names)}, _way_to_erase(request, store_id, found))
 
 
-def _way_to_erase(request: Request, store_id: str) -> str:
-    """Return a link to the page that erases. For a person who may not erase, return a sentence that names people who
-    may."""
+def _way_to_erase(request: Request, store_id: str, found: Sequence[Finding]) -> str:
+    """Return links to the pages that redact the versions in which the values were found first, and to their later
+    versions; without such a version, a link to the page that erases a text. For a person who may not erase, return a
+    sentence that names people who may.
+
+    The person has seen only masked values, so a page that asks for the text comes last.
+    """
     if request.role.includes(Role.ADMIN):
-        url = reverse("erase_everywhere", query={"store": store_id})
-        return format_html('<a href="{}">{}</a>', url, _("Erase it for good…"))
+        return _ways_to_redact(store_id, found) or format_html(
+            '<a href="{}">{}</a>', reverse("erase_everywhere", query={"store": store_id}), _("Erase it for good…")
+        )
     return _("To erase it for good, ask %(who)s.") % {"who": who_erases([store_id])}
+
+
+def _ways_to_redact(store_id: str, found: Sequence[Finding]) -> SafeString:
+    """Return a link to redact each version in which one of the values was found first, and a link to the other versions
+    if they may have it too."""
+    firsts = {one.version_id: one for one in found if one.version.text_id and one.version_id != one.memory.head_id}
+    links = list[SafeString]()
+    for id, one in list(firsts.items())[:MOST_LINKED]:
+        words = _("Redact version %(number)s for good…") % {"number": one.version.number}
+        links.append(format_html('<a href="{}">{}</a> ', reverse("redact_version", args=[store_id, id]), words))
+        if one.memory.version_count > one.version.number + 1:
+            url = reverse("versions", args=[store_id, one.memory_id])
+            links.append(format_html('<a href="{}">{}</a> ', url, _("Later versions may have it too")))
+    return mark_safe("".join(links))
 
 
 def _named(store_id: str, findings: list[Finding]) -> list[Closed]:
