@@ -9,6 +9,7 @@ from django.urls import reverse
 from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.actions.memories import curation
 from memoryhub.models import Memory, MemoryStore, Role, User
+from memoryhub.web.memories import life_line
 from tests.support.fixtures import BY, new_person, signed_in
 from tests.transfer import trips
 
@@ -59,6 +60,8 @@ def test_the_trash_and_the_memory_and_its_versions_agree_on_who_deleted_it(clien
         html = client.get(url).content.decode()
         assert "Mina (imported)" in html and "import by Bea" in html, url
         assert 'datetime="2026-03-01T09:05:00' in html, url
+    line = life_line.of(memory)
+    assert line and sum(mark.made[life_line.PEOPLE] for mark in line.marks) == 1
 
 
 @pytest.mark.django_db

@@ -19,6 +19,8 @@ from memoryhub.models.audit import ActorKind
 from memoryhub.pure.charts import Scale
 from memoryhub.web.common import moment_addresses as addresses
 from memoryhub.web.common.pictures import Cell, number
+from memoryhub.web.common.versions import origins
+from memoryhub.web.common.versions.origins import Origin
 
 COLUMNS = 100
 VERSIONS = 300
@@ -144,13 +146,14 @@ class LifeLine:
 @dataclass(frozen=True, slots=True)
 class _Version:
     """A version that is drawn. `count` is the number of versions that it represents: itself and the versions before it
-    that are not drawn."""
+    that are not drawn. `imported` is the author if the version was imported."""
 
     number: int
     seq: int
     operation: str
     path: str | None
     count: int
+    imported: Origin | None
 
 
 def of(memory: Memory, first: int | None = None, here: int | None = None) -> LifeLine | None:
@@ -184,8 +187,9 @@ def _versions(memory: Memory) -> list[_Version]:
         steps = [(at * (memory.version_count - 1)) // (VERSIONS - 1) + 1 for at in range(VERSIONS)]
         counts = {step: step - before for before, step in pairwise([0, *steps])}
         found = found.filter(number__in=steps)
-    rows = found.values_list("number", "seq", "operation", "path")
-    return [_Version(*row, counts.get(row[0], 1)) for row in rows]
+    rows = list(found.values_list("pk", "origin", "number", "seq", "operation", "path"))
+    imported = origins.of_origins((pk, origin) for pk, origin, *_rest in rows)
+    return [_Version(*row, counts.get(row[0], 1), imported.get(pk)) for pk, _origin, *row in rows]
 
 
 def _add_versions(memory: Memory, versions: Sequence[_Version], scale: Scale, columns: Sequence[Column]) -> None:
@@ -194,7 +198,8 @@ def _add_versions(memory: Memory, versions: Sequence[_Version], scale: Scale, co
     for version in versions:
         column = columns[scale.column(version.seq)]
         column.seq = max(column.seq, version.seq)
-        column.made[_KINDS.get(kinds.get(version.seq, ""), HUB)] += version.count
+        kind = version.imported.kind if version.imported else kinds.get(version.seq, "")
+        column.made[_KINDS.get(kind, HUB)] += version.count
         column.deleted = column.deleted or version.operation == Operation.DELETED
 
 
