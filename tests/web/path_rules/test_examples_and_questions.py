@@ -121,7 +121,7 @@ def test_the_pages_of_an_agent_and_of_a_key_lead_to_the_rules_that_name_them(
         PathRule(Effect.REFUSE, "/c/", who=issued.pk),
     )
     html = client.get(page).content.decode()
-    assert f'href="{reverse("path_rules", args=[store.pk])}">Support, rule 2' in html
+    assert f'href="{reverse("path_rules", args=[store.pk])}#rule-2">Support, rule 2' in html
     assert "rule 2" in html and "rule 3" in html and "rule 1" not in html and "any memory under /b/" in html
     html = client.get(revoke).content.decode()
     assert "rule 3" in html and "rule 2" not in html
