@@ -11,6 +11,7 @@ from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST
@@ -18,8 +19,10 @@ from django.views.decorators.http import require_http_methods, require_POST
 from memoryhub.actions.backups import schedule
 from memoryhub.actions.core.hub import background, disk_space
 from memoryhub.actions.erasure import sqlite_remains
+from memoryhub.actions.mail import alarms
 from memoryhub.actions.verification import runs
-from memoryhub.models import BackgroundTask
+from memoryhub.models import BackgroundTask, Webhook
+from memoryhub.pure.webhook_rules.chat import ALARMS
 from memoryhub.web.background.backups import facts
 from memoryhub.web.common.guards.access import act, superuser_only
 from memoryhub.web.common.pages import see_other
@@ -88,6 +91,15 @@ class Health:
     is_full: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Lasting:
+    """An alarm that lasts now, in words, and the page that shows its cause. Alarms without an address are explained on
+    this page."""
+
+    words: str
+    url: str = ""
+
+
 class HourForm(forms.Form):
     """The hour at which a large database file is rewritten."""
 
@@ -108,9 +120,11 @@ def hub_background(request: Request) -> HttpResponse:
         sqlite_remains.set_hour(form.cleaned_data["hour"], act(request))
         messages.success(request, _("The hour was saved."))
         return see_other("hub_background")
-    found = rows(timezone.now())
+    now = timezone.now()
+    found = rows(now)
     shown = {
         "rows": found,
+        "alarms": lasting(now),
         "health": _health(),
         "failing": sum(row.state in ("failing", "hanging") for row in found),
         "several": len({row.node for row in found}) > 1,
@@ -134,6 +148,20 @@ def scrub_now(request: Request) -> HttpResponse:
 def rows(now: datetime) -> list[Row]:
     """Return a row for each kind of background work on each node, with its state."""
     return [_row(task, now) for task in background.states()]
+
+
+def lasting(now: datetime) -> list[Lasting]:
+    """Return the alarms that last at a moment, also those that are too new to be sent."""
+    keys = [key.partition(" ") for key in alarms.lasting(now)]
+    webhooks = Webhook.objects.in_bulk([subject for kind, _space, subject in keys if kind == alarms.WEBHOOK])
+    shown = []
+    for kind, _space, subject in keys:
+        if kind == alarms.WEBHOOK:
+            words = _("the webhook “%(name)s” does not arrive") % {"name": str(webhooks.get(subject, subject))}
+            shown.append(Lasting(words, reverse("webhook", args=[subject])))
+        else:
+            shown.append(Lasting(str(ALARMS[kind]), reverse("audit") if kind == alarms.AUDIT else ""))
+    return list(dict.fromkeys(shown))
 
 
 def _health() -> Health:

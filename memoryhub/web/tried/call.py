@@ -19,6 +19,7 @@ from memoryhub.pure.text.visible import without_hidden
 from memoryhub.templatetags.visible import isolated
 from memoryhub.web.audit.entry import call_of, in_input
 from memoryhub.web.audit.masking import Entries
+from memoryhub.web.audit.ruled import ruled
 from memoryhub.web.common import pages
 from memoryhub.web.common.guards.access import act, in_store, person
 from memoryhub.web.common.request import Request
@@ -59,7 +60,9 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
 
 
 def _page(request: Request, store: MemoryStore, form: CallForm, **more: Any) -> HttpResponse:
-    return render(request, "tried/call.html", pages.context(request, store, form=form, **more))
+    result: Outcome | None = more.get("result")
+    decided = ruled(result.entry, store, result.text) if result and result.entry else None
+    return render(request, "tried/call.html", pages.context(request, store, form=form, ruled=decided, **more))
 
 
 def _result(request: Request, store: MemoryStore, form: CallForm, keys: Mapping[str, Key], *, is_done: bool) -> Outcome:

@@ -18,7 +18,7 @@ GROUPS: Mapping[str, Words] = {
     "finding": gettext_lazy("Findings"),
     "retention_run": gettext_lazy("Retention runs"),
     "import": gettext_lazy("Imports"),
-    "alarm": gettext_lazy("Alarms of the hub"),
+    "alarm": gettext_lazy("Alarms of the hub, after they have lasted five minutes"),
 }
 
 PROBLEMS: Mapping[str, Words] = {

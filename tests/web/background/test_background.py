@@ -12,14 +12,22 @@ from memoryhub.actions.core.hub import background
 from memoryhub.actions.core.hub.background import Outcome
 from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.erasure import sqlite_remains as database_remains
+from memoryhub.actions.mail import alarms
 from memoryhub.actions.verification import runs
-from memoryhub.models import HUB, AuditEntry, Door, HubSettings, User
+from memoryhub.models import HUB, AuditEntry, Door, HubSettings, MemoryStore, Pause, User, Webhook
 from memoryhub.web.background.background import WORDS
 from tests.support.fixtures import signed_in
+from tests.support.write_guard import tampering
+from tests.webhooks.hub import webhook
 
 ADDRESS, NOW = "/settings/background", "/settings/background/scrub"
 
 pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def has_free_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(alarms, "LEAST_FREE", 0)
 
 
 @pytest.fixture
@@ -82,6 +90,23 @@ def test_a_hub_whose_audit_is_not_right_is_not_called_healthy(client: Client) ->
     shown = page(client)
     assert "Yes: all" not in shown and "The last check of the audit found something wrong." in shown
     assert 'href="/guide/operations#audit"' in shown
+
+
+@pytest.mark.both_databases
+def test_a_hub_with_an_alarm_is_not_called_healthy_and_names_it(
+    client: Client, store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    background.note(Outcome("figures", timezone.now()))
+    hook = webhook(store, "https://hooks.example.com/")
+    assert "Yes: all" in page(client)
+    with tampering():
+        Webhook.objects.filter(pk=hook.pk).update(paused_at=timezone.now(), paused_for=Pause.GONE)
+    shown = page(client)
+    assert "Yes: all" not in shown and "see the alarms below" in shown
+    assert f'<a href="/webhooks/{hook.pk}">the webhook “{hook.name}” does not arrive</a>' in shown
+    monkeypatch.setattr(alarms, "LEAST_FREE", 2**62)
+    monkeypatch.setattr(alarms, "LEAST_PART", 2)
+    assert "the disk is nearly full" in page(client)
 
 
 @pytest.mark.both_databases

@@ -120,16 +120,19 @@ def test_a_key_meets_its_rules_and_a_person_does_not(hub: Hub, alice: User) -> N
     )
     client, who = signed_in(alice), key_of(hub).pk
     create = {"command": "create", "file_text": "x"}
-    assert "ask Bob" in trying(client, hub.store, path="/memories/policies/a.md", who=who, **create).content.decode()
+    refused = trying(client, hub.store, path="/memories/policies/a.md", who=who, **create).content.decode()
+    assert "ask Bob" in refused and "rule 2 refuses this call." in refused and "Which rule decides?" in refused
     held = trying(
         client, hub.store, command="str_replace", path="/memories/notes/todo.md", old_str="milk", new_str="tea", who=who
     ).content.decode()
     assert "now part of proposal #1" in held and "What it would propose" in held and "+1" in held
+    assert "because of rule 3." in held
     trying(client, hub.store, act="do", path="/memories/salaries/a.md", **create)
     hidden = {"command": "view", "path": "/memories/salaries/a.md"}
     assert "does not exist" in trying(client, hub.store, who=who, **hidden).content.decode()
     assert "     1\tx" in trying(client, hub.store, **hidden).content.decode()
-    assert "File created" in trying(client, hub.store, path="/memories/policies/a.md", **create).content.decode()
+    created = trying(client, hub.store, path="/memories/policies/a.md", **create).content.decode()
+    assert "File created" in created and "Which rule decides?" not in created
 
 
 def test_a_key_meets_its_access_and_its_limit_of_calls(hub: Hub, alice: User, agent: Any) -> None:
