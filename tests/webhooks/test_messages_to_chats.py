@@ -79,6 +79,13 @@ def test_each_chat_gets_its_own_form_and_a_name_mentions_no_one() -> None:
     assert "[x]" not in card["content"]["body"][0]["text"]
 
 
+@pytest.mark.parametrize("name", ["https://evil.example/x", "evil.example", "Look at www.evil.example/x now"])
+def test_a_name_does_not_become_a_link(name: str) -> None:
+    for url in (SLACK, TEAMS, DISCORD):
+        said = chat.body(url, payload("memory.created"), name, "https://hub.example")
+        assert "evil.example" not in said and "https://evil" not in said and "evil.\\u200bexample" in said
+
+
 @pytest.mark.both_databases
 def test_a_person_makes_one_without_a_secret_and_sees_what_is_sent(
     store: MemoryStore, alice: User, monkeypatch: pytest.MonkeyPatch

@@ -6,6 +6,7 @@ Microsoft Teams take an adaptive card.
 """
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
@@ -17,6 +18,8 @@ TEAMS = ("webhook.office.com", "logic.azure.com", "powerplatform.com", "poweraut
 SLACK = ("hooks.slack.com", "chat.googleapis.com")
 
 LONGEST_NAME = 100
+_LINKING = re.compile(r"@|:(?=//)|(?<=\w)\.(?=\w)")
+"""Where a chat would begin a mention or a link. A space without width after it prevents that."""
 
 
 def _(text: str) -> str:
@@ -107,7 +110,7 @@ def _sentence(data: Mapping[str, Any], name: str) -> str:
     kinds = sorted({str(one["kind"]).replace("_", " ") for one in findings if "kind" in one})
     counted = f"{WORDS[data['type']]} ({listed})" if listed > 1 else WORDS[data["type"]]
     words = f"{counted}: {', '.join(kinds)}." if kinds else f"{counted}."
-    plain = " ".join(name.split())[:LONGEST_NAME].replace("@", "@\u200b").translate({91: "(", 93: ")"})
+    plain = _LINKING.sub("\\g<0>\u200b", " ".join(name.split())[:LONGEST_NAME]).translate({91: "(", 93: ")"})
     return f"{plain}: {words}" if plain else words
 
 
