@@ -140,3 +140,10 @@ def test_neither_a_table_nor_a_page_nor_an_export_nor_the_log_has_the_key(
     rows = [str(row) for model in apps.get_models() for row in model._default_manager.values_list()]
     assert not [text[:200] for text in [caplog.text, *seen, *rows] if KEY in text]
     assert any("The key … may not." in text for text in seen)
+
+
+def test_negative_counts_of_tokens_raise_no_budget(store: MemoryStore, alice: User) -> None:
+    with claude_api(Turn([say("Yes.")], -500, -20), Turn([say("Yes.")], 300, 20)) as api:
+        assert worked(api, started(store, alice)).tokens == 0
+        run = worked(api, started(store, alice))
+    assert (run.tokens, ClaudeDay.objects.get().tokens) == (320, 320)

@@ -185,13 +185,13 @@ def _read(client: Any, parameters: dict[str, Any], put: Callable[[Any], None]) -
         edits: list[dict[str, Any]] = []
         for event in _events(stream):
             if event.type == "message_start":
-                usage = event.message.usage.to_dict()
+                usage = _counts(event.message.usage.to_dict())
                 put(Begun(context_of(usage)))
             elif event.type in ("content_block_start", "content_block_delta", "content_block_stop"):
                 block = stream.current_message_snapshot.content[event.index].to_dict()
                 put(Block(event.index, _plain(block), event.type != "content_block_stop"))
             elif event.type == "message_delta":
-                told = event.usage.to_dict()
+                told = _counts(event.usage.to_dict())
                 usage |= {name: value for name, value in told.items() if value is not None}
                 if event.context_management is not None:
                     edits = [edit.to_dict() for edit in event.context_management.applied_edits]
@@ -210,6 +210,15 @@ def _events(stream: Any) -> Iterator[Any]:
         yield from stream
     except ValueError:
         raise Failed("unreadable") from None
+
+
+def _counts(told: Any) -> Any:
+    """Return what an answer says that it used, with 0 for each negative number, which would raise a budget."""
+    if isinstance(told, dict):
+        return {name: _counts(value) for name, value in told.items()}
+    if isinstance(told, list):
+        return [_counts(one) for one in told]
+    return max(0, told) if isinstance(told, int | float) else told
 
 
 def _plain(block: dict[str, Any]) -> dict[str, Any]:
