@@ -90,11 +90,11 @@ def make(target: Target, keys: Keys, act: Act, keep: rotation.Keep | None = None
 def rotate(target: Target, keep: rotation.Keep, now: datetime, *, is_verified: bool = True, own: bool = False) -> int:
     """Delete the backups of this hub that `keep` does not keep; return how many. Raises Failed.
 
-    With `own`, those that this database does not know are left alone, and do not count: a copy of the hub that was
+    With `own`, backups that this database does not know are left alone and do not count: a copy of the hub that was
     restored elsewhere has the same keys, but its backups are not those of this hub.
 
-    Only those with the same `is_verified` are compared. Of those whose audit is not right, the first one always stays,
-    because it has most of what was there before.
+    With `is_verified`, this concerns only backups whose audit verified; without it, only backups whose audit did not
+    verify. Of the latter, the oldest always stays, because it is nearest to the last correct state.
     """
     try:
         marks = _marks()

@@ -1,5 +1,4 @@
-"""Imports: each is uploaded, previewed, chosen, started, run in short transactions, possibly cancelled, and deleted
-after some time.
+"""Imports: each is uploaded, previewed, chosen, started, run in short transactions, and deleted after some time.
 
 The store does not change before `start`. Then each memory is imported completely or not at all, with one entry
 `import`.
@@ -48,8 +47,7 @@ class NotOpen(Exception):
 
 
 class Brought(NamedTuple):
-    """The content that was read from a source, the source's name for people, and the id of the copied memory store
-    (None: it is not a copy of a store).
+    """The content of a source, the source's name for people, and the id of the copied memory store (None: no copy).
 
     No digest of the source is stored, because a digest could confirm guesses at a text that is erased later.
     """
