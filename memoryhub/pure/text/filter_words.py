@@ -34,7 +34,7 @@ PHRASES = {
     "by several agents": ("is", SEVERAL_AGENTS), "several agents": ("is", SEVERAL_AGENTS),
     "unassigned": ("is", UNASSIGNED), "assigned to me": ("is", MINE),
     "changes": ("command", WRITING), "all changes": ("command", WRITING),
-    "read": ("command", READ),
+    "read": ("command", READING), "reads": ("command", READING), "all reads": ("command", READING),
     "refused": ("outcome", "refused"), "refused calls": ("outcome", "refused"), "refusal": ("outcome", "refused"),
     "refusals": ("outcome", "refused"), "denied": ("outcome", "refused"), "denied calls": ("outcome", "refused"),
     "rejected": ("outcome", "refused"), "rejection": ("outcome", "refused"), "rejections": ("outcome", "refused"),
