@@ -189,7 +189,10 @@ def _versions(memory: Memory) -> list[_Version]:
         found = found.filter(number__in=steps)
     rows = list(found.values_list("pk", "origin", "number", "seq", "operation", "path"))
     imported = origins.of_origins((pk, origin) for pk, origin, *_rest in rows)
-    return [_Version(*row, counts.get(row[0], 1), imported.get(pk)) for pk, _origin, *row in rows]
+    return [
+        _Version(at, seq, operation, path, counts.get(at, 1), imported.get(pk))
+        for pk, _origin, at, seq, operation, path in rows
+    ]
 
 
 def _add_versions(memory: Memory, versions: Sequence[_Version], scale: Scale, columns: Sequence[Column]) -> None:
