@@ -50,6 +50,7 @@ def imported(target: MemoryStore, path: str) -> Memory:
 
 
 @pytest.mark.django_db
+@pytest.mark.both_databases
 def test_the_trash_and_the_memory_and_its_versions_agree_on_who_deleted_it(client: Client, target: MemoryStore) -> None:
     memory = imported(target, "/gone.md")
     pages = [
@@ -65,6 +66,7 @@ def test_the_trash_and_the_memory_and_its_versions_agree_on_who_deleted_it(clien
 
 
 @pytest.mark.django_db
+@pytest.mark.both_databases
 def test_the_importer_is_no_one_who_deleted_in_the_filter_and_the_table_of_the_trash(
     client: Client, target: MemoryStore, importer: User
 ) -> None:
@@ -76,6 +78,7 @@ def test_the_importer_is_no_one_who_deleted_in_the_filter_and_the_table_of_the_t
 
 
 @pytest.mark.django_db
+@pytest.mark.both_databases
 def test_other_pages_name_the_author_of_an_imported_change(client: Client, target: MemoryStore) -> None:
     memory = imported(target, "/kept.md")
     seq = memory.head.seq

@@ -68,6 +68,7 @@ def test_the_path_rules_that_name_the_old_key_name_the_new_one_too(
     assert f"The new key …{new.hint}, which has the same rights" in shown and "name only the old key" not in shown
 
 
+@pytest.mark.both_databases
 def test_a_rule_that_names_only_the_old_key_is_no_right_of_the_new_one(
     agent: Agent, store: MemoryStore, alice: User
 ) -> None:
@@ -86,6 +87,7 @@ def test_a_rule_that_names_only_the_old_key_is_no_right_of_the_new_one(
     assert text(client.get(reverse("path_rules", args=[store.pk]))).count("the rule applies to no one") == 1
 
 
+@pytest.mark.both_databases
 def test_a_rule_for_an_agent_without_a_usable_key_says_so(agent: Agent, store: MemoryStore, alice: User) -> None:
     key, client = issue(agent, store), signed_in(alice)
     save(store, PathRule(Effect.REFUSE, "/c/", who=agent.pk))
