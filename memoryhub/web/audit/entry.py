@@ -23,10 +23,12 @@ from memoryhub.models import (
     Receipt,
     Redaction,
     Role,
+    Run,
     Session,
     User,
 )
 from memoryhub.models.audit import ActorKind
+from memoryhub.pure import ids
 from memoryhub.pure.chain import COMMITTED
 from memoryhub.pure.protocol.kinds import proposal_in
 from memoryhub.pure.protocol.paths import ROOT
@@ -242,6 +244,7 @@ def _facts(found: AuditEntry, details: dict[str, Any]) -> dict[str, object]:
         "redacted": [field for field in COMMITTED if is_redacted(found, field)],
         "purged": is_purged(found),
         "undone_session": _undone_session(found, details),
+        "run": _run(found, details),
         "called": f"{ROOT}{found.path}" if Door(found.door).has_tool and found.path is not None else "",
     }
 
@@ -266,6 +269,13 @@ def _undone_session(found: AuditEntry, details: dict[str, Any]) -> Session | Non
     """Return the session whose writes the entry undid."""
     named = details.get("session") if found.command == "undo" else None
     return Session.objects.filter(pk=named).first() if isinstance(named, str) else None
+
+
+def _run(found: AuditEntry, details: dict[str, Any]) -> Run | None:
+    """Return the retention run that the entry started, allowed, ended or undid, or to which it belongs."""
+    named = details.get("run") or found.group
+    is_run = isinstance(named, str) and named.startswith(ids.RUN)
+    return Run.objects.filter(pk=named).first() if is_run else None
 
 
 def is_purged(found: AuditEntry) -> bool:

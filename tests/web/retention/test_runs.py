@@ -59,6 +59,7 @@ def test_run_now_begins_one_and_shows_it(client: Client, store: MemoryStore, man
 def test_each_memory_has_its_reason_and_its_entry(client: Client, store: MemoryStore, many: list[Memory]) -> None:
     run = ran(store)
     html = page(client, url("run", run.pk))
+    assert 'id="allowed"' not in html
     for memory in many:
         assert url("memory", store.pk, memory.pk) in html
     assert html.count("created or restored on 3 November 2025") + html.count("not read since 3 November 2025") == 3
@@ -111,6 +112,14 @@ def test_a_guard_says_what_is_unusual_and_lets_it_go_on(client: Client, store: M
     assert "The run has already ended." in post(client, "allow_run", run.pk)
     run.refresh_from_db()
     assert run.state == "running" and run.guard_allowed_by is not None
+    entry = AuditEntry.objects.of_chain(store.pk).of_command("allow_run").get()
+    while runs.step(run.pk, run.at):
+        pass
+    html = page(client, url("run", run.pk))
+    stopped = html[html.index('id="allowed"') : html.index('id="run-state"')]
+    assert "It stopped before it removed anything:" in stopped and "12 removals at once are more than usual" in stopped
+    assert f"{run.guard_allowed_by} let it go on" in stopped and url("entry", store.pk, entry.seq) in stopped
+    assert url("run", run.pk) in page(client, url("entry", store.pk, entry.seq))
 
 
 def test_a_guard_for_the_clock_says_the_time(client: Client, store: MemoryStore, many: list[Memory]) -> None:

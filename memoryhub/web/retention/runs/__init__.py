@@ -87,6 +87,7 @@ def page(request: Request, run: Run) -> HttpResponse:
             items=items,
             back=rows.way_back(run),
             undone=rows.undone(run),
+            allowed=rows.allowed(run),
             after=after,
             **shown,
         ),

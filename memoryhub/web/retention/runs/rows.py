@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from memoryhub.actions.history.undone import undoing
 from memoryhub.actions.memories.selection.restore import Obstacle, obstacles
-from memoryhub.models import AuditEntry, Guard, Memory, Removal, Run, RunItem, RunState
+from memoryhub.models import HUB, AuditEntry, Guard, Memory, Removal, Run, RunItem, RunState, User
 from memoryhub.pure import ids
 from memoryhub.web.common.versions.undone import Undone
 from memoryhub.web.retention import rows, sentences
@@ -19,6 +19,8 @@ from memoryhub.web.retention import rows, sentences
 SIZE = 200
 MOST_BACK = 10_000
 _PART = 500
+MOST_ALLOWED = 100
+"""The most entries that are searched for the one that let a run go on: those after the start of the run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,25 @@ class Summary:
     @property
     def is_clock(self) -> bool:
         return bool(self.run.guard == Guard.CLOCK)
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """That a guard stopped a run, and who let it go on. The entry is None if retention has removed it."""
+
+    by: User | None
+    entry: AuditEntry | None
+
+
+def allowed(run: Run) -> Allowed | None:
+    """Return who let a run go on that a guard had stopped; None if no guard stopped it or no one let it go on."""
+    if not run.guard or run.state == RunState.WAITING:
+        return None
+    entries = AuditEntry.objects.of_chain(run.store_id or HUB).of_command("allow_run").filter(at__gte=run.started_at)
+    found = [entry for entry in entries.oldest()[:MOST_ALLOWED] if f'"{run.pk}"' in (entry.input or "")]
+    if not found and run.guard_allowed_by is None:
+        return None
+    return Allowed(run.guard_allowed_by, found[0] if found else None)
 
 
 @dataclass(frozen=True, slots=True)
