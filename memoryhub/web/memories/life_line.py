@@ -187,11 +187,11 @@ def _versions(memory: Memory) -> list[_Version]:
         steps = [(at * (memory.version_count - 1)) // (VERSIONS - 1) + 1 for at in range(VERSIONS)]
         counts = {step: step - before for before, step in pairwise([0, *steps])}
         found = found.filter(number__in=steps)
-    rows = list(found.values_list("pk", "origin", "number", "seq", "operation", "path"))
-    imported = origins.of_origins((pk, origin) for pk, origin, *_rest in rows)
+    rows = list(found.only("number", "seq", "operation", "path", "origin"))
+    imported = origins.of_versions(rows)
     return [
-        _Version(at, seq, operation, path, counts.get(at, 1), imported.get(pk))
-        for pk, _origin, at, seq, operation, path in rows
+        _Version(row.number, row.seq, row.operation, row.path, counts.get(row.number, 1), imported.get(row.pk))
+        for row in rows
     ]
 
 
