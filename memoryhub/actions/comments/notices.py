@@ -107,6 +107,18 @@ def waiting_for(user: User, stores: Collection[str] | QuerySet[Any, Any]) -> Que
     return Notice.objects.filter(store_id__in=stores, to=user).order_by("-comment")
 
 
+def gone_from(store_id: str, comments: Collection[Comment]) -> dict[str, list[User]]:
+    """Return {comment: the people whom it mentions, who have not answered, and who can read it no more}."""
+    mentioning = [comment.pk for comment in comments if "@" in comment.text]
+    if not mentioning:
+        return {}
+    told = Notice.objects.filter(store_id=store_id, comment__in=mentioning, is_mention=True)
+    gone: dict[str, list[User]] = {}
+    for notice in told.exclude(to__in=[user.pk for user in readers_of(store_id)]).select_related("to").order_by("pk"):
+        gone.setdefault(notice.comment, []).append(notice.to)
+    return gone
+
+
 def put_away(store: MemoryStore, thread: str, user: User) -> None:
     """Delete a person's notices of a thread."""
     with writing():

@@ -1,4 +1,5 @@
-"""Open work of a person who is deactivated or leaves a store: reviews, imports, requests for a second person."""
+"""Open work of a person who is deactivated or leaves a store: reviews, mentions, imports, requests for a second
+person."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -9,25 +10,31 @@ from django.utils.translation import ngettext
 
 from memoryhub.actions.review import assignments
 from memoryhub.actions.transfer import importing
-from memoryhub.models import ActRequest, Import, ImportState, MemoryStore, ProposalState, Role, User
+from memoryhub.models import ActRequest, Import, ImportState, MemoryStore, Notice, ProposalState, Role, User
+
+MOST_NAMED = 5
+"""The most unanswered mentions that are named."""
 
 
 @dataclass(frozen=True, slots=True)
 class LeftBehind:
     """The open work that a person leaves behind.
 
-    `reviews` is the number of reviews assigned to the person. `waiting` are the waiting imports that the person
-    uploaded, and `running` the imports that run in the person's name. `requests` is the number of open requests for a
-    second person that the person made or allowed.
+    `reviews` is the number of reviews that are assigned to the person. Of the open imports that the person uploaded,
+    `waiting` wait for a decision and `running` run in the person's name. `requests` is the number of open requests for
+    a second person that the person made or allowed. `mentions` is the number of conversations in which the person was
+    mentioned and has not answered, and `mentioned` the newest notices of them.
     """
 
     reviews: int
     waiting: Sequence[Import]
     running: Sequence[Import]
     requests: int
+    mentions: int = 0
+    mentioned: Sequence[Notice] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.reviews or self.waiting or self.running or self.requests)
+        return bool(self.reviews or self.waiting or self.running or self.requests or self.mentions)
 
     @property
     def outcome(self) -> str:
@@ -41,6 +48,14 @@ class LeftBehind:
                     self.reviews,
                 ),
                 self.reviews,
+            ),
+            (
+                ngettext(
+                    "%(count)s mention of them has no answer.",
+                    "%(count)s mentions of them have no answer.",
+                    self.mentions,
+                ),
+                self.mentions,
             ),
             (
                 ngettext("%(count)s running import stops.", "%(count)s running imports stop.", len(self.running)),
@@ -83,10 +98,13 @@ def _left_in(stores: Sequence[str], user: User) -> LeftBehind:
     memories = assignments.standing(*stores).filter(to=user).count()
     proposals = assignments.standing_of_proposals(*stores).of_state(ProposalState.OPEN).filter(assigned_to=user)
     imports = Import.objects.filter(store_id__in=stores, state__in=importing.OPEN).select_related("store")
+    mentions = Notice.objects.filter(store_id__in=stores, to=user, is_mention=True)
     found = list(imports.order_by("store__name", "pk"))
     return LeftBehind(
         reviews=memories + proposals.count(),
         waiting=[job for job in found if job.state != ImportState.RUNNING and job.created_by_id == user.pk],
         running=[job for job in found if job.state == ImportState.RUNNING and job.actor.get("id") == user.pk],
         requests=0,
+        mentions=mentions.count(),
+        mentioned=list(mentions.select_related("store", "memory").order_by("-comment")[:MOST_NAMED]),
     )

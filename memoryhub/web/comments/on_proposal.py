@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 
+from memoryhub.actions.comments import notices
 from memoryhub.models import Comment, Proposal
 from memoryhub.web.comments import notes
 from memoryhub.web.comments.threads import Thread
@@ -16,5 +17,8 @@ def of_proposal(proposal: Proposal) -> list[Thread]:
         by_thread[comment.thread].append(comment)
     agents = notes.agents_of(rows)
     told = notes.notes_of(proposal.store_id, rows, agents)
-    threads = [Thread(each, None, agent=agents.get(proposal.agent), notes=told) for each in by_thread.values()]
+    gone = notices.gone_from(proposal.store_id, rows)
+    threads = [
+        Thread(each, None, agent=agents.get(proposal.agent), notes=told, gone=gone) for each in by_thread.values()
+    ]
     return [thread for thread in threads if thread.count]

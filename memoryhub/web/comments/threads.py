@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString, mark_safe
 from memoryhub.actions.comments import addressee, anchors, notices
 from memoryhub.actions.comments.anchors import Lines
 from memoryhub.actions.comments.comments import LONGEST, LONGEST_NOTE
-from memoryhub.models import Agent, Comment, Memory, MemoryStore, Role
+from memoryhub.models import Agent, Comment, Memory, MemoryStore, Role, User
 from memoryhub.web.comments import notes
 from memoryhub.web.comments.notes import Note
 from memoryhub.web.common.guards.access import person
@@ -35,7 +35,8 @@ class Thread:
 
     `lines` is None if the conversation is about the memory as a whole, or if its lines were not found in the text
     (`is_lost`). `is_closed`: the page shows only a link to the conversation, because it shows enough others. `agent` is
-    the agent that can be notified of a further comment.
+    the agent that can be notified of a further comment. `gone` has, by comment, the people whom it mentions, who have
+    not answered, and who are no members any more.
     """
 
     comments: Sequence[Comment]
@@ -43,15 +44,17 @@ class Thread:
     is_closed: bool = False
     agent: Agent | None = None
     notes: Mapping[str, Note] = field(default_factory=dict)
+    gone: Mapping[str, Sequence[User]] = field(default_factory=dict)
 
     @property
     def first(self) -> Comment:
         return self.comments[0]
 
     @property
-    def rows(self) -> Sequence[tuple[Comment, Note | None]]:
-        """Return the comments, each with its note; the note is None if the comment is no note to an agent."""
-        return [(comment, self.notes.get(comment.pk)) for comment in self.comments]
+    def rows(self) -> Sequence[tuple[Comment, Note | None, Sequence[User]]]:
+        """Return the comments, each with its note, which is None if the comment is no note to an agent, and with the
+        people of it who are `gone`."""
+        return [(comment, self.notes.get(comment.pk), self.gone.get(comment.pk, ())) for comment in self.comments]
 
     @property
     def is_lost(self) -> bool:
@@ -94,8 +97,11 @@ def of_memory(memory: Memory, number: int) -> list[Thread]:
     lines = anchors.lines_in(memory, number, [comments[0] for comments in shown])
     agents = notes.agents_of(rows)
     told = notes.notes_of(memory.store_id, rows, agents)
+    gone = notices.gone_from(memory.store_id, rows)
     threads = [
-        Thread(comments, lines.get(comments[0].thread), agent=agents.get(comments[0].agent or ""), notes=told)
+        Thread(
+            comments, lines.get(comments[0].thread), agent=agents.get(comments[0].agent or ""), notes=told, gone=gone
+        )
         for comments in shown
     ]
     return [thread for thread in threads if thread.count]

@@ -11,7 +11,7 @@ from django.utils import timezone
 from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.actions.review import assignments
 from memoryhub.actions.transfer import importing
-from memoryhub.models import ActRequest, Agent, Import, ImportState, MemoryStore, Role, User
+from memoryhub.models import ActRequest, Agent, Comment, Import, ImportState, MemoryStore, Role, User
 from tests.support.fixtures import BY, signed_in
 from tests.support.write_guard import tampering
 from tests.web.history.versions import Caller
@@ -85,6 +85,29 @@ def test_leaving_a_memory_store_says_so_too(
     told = words(client.post(asked.request["PATH_INFO"] + (f"?role={role}" if role else ""), follow=True))
     assert "2 reviews are assigned to no one now. 1 import waits for somebody else." in told
     assert not assignments.standing(store.pk).exists()
+
+
+@pytest.mark.both_databases
+def test_a_mention_without_an_answer_is_named_before_and_at_the_comment_afterwards(
+    store: MemoryStore, key: str, alice: User, bob: User
+) -> None:
+    keys_and_roles.set_role(store, bob, Role.CURATOR, **BY)
+    memory, client = Caller(store, key).create("/a.md", "x\n"), signed_in(alice)
+    for text in ("Is this true, @Bob?", "Nobody is asked."):
+        client.post(reverse("comments", args=[store.pk, memory.pk]), {"text": text, "version": memory.head_id})
+    asks = Comment.objects.get(text__contains="@")
+    address = reverse("leaving", args=[store.pk, bob.pk])
+    page = client.get(address)
+    assert "1 mention that they have not answered: /a.md" in words(page)
+    assert f'href="{reverse("comment", args=[store.pk, asks.pk])}#{asks.pk}"' in page.content.decode()
+    of_memory, gone = reverse("memory", args=[store.pk, memory.pk]), "Bob has not answered, and is no longer a member."
+    assert gone not in words(client.get(of_memory))
+    assert "1 mention of them has no answer." in words(client.post(address, follow=True))
+    assert words(client.get(of_memory)).count(gone) == 1
+    keys_and_roles.set_role(store, bob, Role.CURATOR, **BY)
+    answer = reverse("answer_comment", args=[store.pk, asks.pk])
+    signed_in(bob).post(answer, {"text": "Yes.", "do": "reply"})
+    assert "leave behind" not in words(client.get(address))
 
 
 @pytest.mark.both_databases
