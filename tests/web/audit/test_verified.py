@@ -39,7 +39,7 @@ def test_the_audit_of_a_store_says_when_it_was_verified(
     store: MemoryStore, bob: User, superuser: User, own_checkpoints: Path
 ) -> None:
     page = reverse("store_audit", args=[store.pk])
-    how = "An administrator of the hub can check it."
+    how = "An administrator of the hub can start a check."
     finds = "A check finds every entry that was changed or removed behind the hub’s back."
     assert f"The hub has recorded no check of all its entries yet. {finds} {how}" in visible_text(signed_in(bob), page)
     assert f"{finds} Check now" in visible_text(signed_in(superuser), page)

@@ -132,7 +132,7 @@ def test_only_the_agent_that_wrote_the_line_is_told(
     assert "euros" not in view(other)
     assert "euros" in view(caller)
     refused = tell(carla, memory, Agent.objects.get(name="Sales bot"))
-    assert "one line of at most 500 characters" in refused.content.decode()
+    assert "one line of at most 500 visible characters" in refused.content.decode()
     assert Comment.objects.count() == 1
 
 
@@ -217,14 +217,14 @@ def test_rules_for_sensitive_text_hold_for_notes(caller: Caller, memory: Memory,
 @pytest.mark.parametrize("text", ["two\nlines", "a" * (LONGEST_NOTE + 1), "a\u2028b", "a\x1bb", "a\u202eb"])
 def test_a_note_is_one_visible_line(memory: Memory, agent: Agent, carla: User, text: str) -> None:
     response = tell(carla, memory, agent, text)
-    assert "one line of at most 500 characters" in response.content.decode()
+    assert "one line of at most 500 visible characters" in response.content.decode()
     assert f'value="{agent.pk}" checked' in response.content.decode()
     assert not Comment.objects.exists()
 
 
 def test_an_edit_keeps_a_note_that_waits_one_line(memory: Memory, agent: Agent, carla: User) -> None:
     tell(carla, memory, agent)
-    assert "one line of at most 500 characters" in answer(carla, newest(), "edit", text="a\nb").content.decode()
+    assert "one line of at most 500 visible characters" in answer(carla, newest(), "edit", text="a\nb").content.decode()
     assert newest().text == "Use euros."
 
 

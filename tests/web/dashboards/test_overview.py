@@ -146,7 +146,7 @@ def test_what_was_never_read_is_on_the_overview_and_all_of_it_in_the_table_of_th
     assert "12 memories" in section(text, "never_read")
     of_store = text_of(client, "store_overview", "", today.store.id)
     assert len(cells(of_store, "unread")) == 12 and section(of_store, "unread").count("1 version</span>") == 10
-    assert "The first 10, the table shows more." in section(of_store, "unread")
+    assert "The chart shows the first 10, the table shows more." in section(of_store, "unread")
 
 
 def test_what_retention_removed_is_not_called_undone(store: MemoryStore, alice: User) -> None:

@@ -165,7 +165,7 @@ def test_the_agent_reads_only_what_it_is_told(curator: Client, store: MemoryStor
 
 def test_what_the_agent_is_told_is_one_line(curator: Client, store: MemoryStore) -> None:
     body = publish(curator, store, "two\nlines", tell="yes").content.decode()
-    assert "one line of at most 500 characters" in body
+    assert "one line of at most 500 visible characters" in body
     assert "two\nlines</textarea>" in body
     assert not Comment.objects.exists()
 

@@ -32,7 +32,7 @@ def test_the_note_of_a_decision_says_that_the_agent_does_not_see_it_and_is_told_
     assert "Support bot reads this when it next views the memory." in answer and "<html" not in answer
     assert "One is right" in caller.call("view", path="/memories/a.md").content
     refused = client.post(url, told | {"text": "x" * 501}, headers={"HX-Request": "true"}).content.decode()
-    assert "one line of at most 500 characters" in refused and "Comment on this memory" in refused
+    assert "one line of at most 500 visible characters" in refused and "Comment on this memory" in refused
 
 
 def test_a_decision_offers_to_tell_the_agent_only_where_it_can_read_a_note(caller: Caller, alice: User) -> None:
@@ -59,7 +59,7 @@ def test_the_note_of_a_decision_tells_the_agent_where_that_is_ticked(
     version_page = client.get(reverse("version", args=[caller.store.pk, wrong.pk])).content.decode()
     assert ticks in inbox(client).content.decode() and ticks in version_page
     tell = {"htmx": htmx, "tell": Agent.objects.get().pk}
-    for note, why in (("", "Write in the note"), ("x" * 501, "one line of at most 500 characters")):
+    for note, why in (("", "Write in the note"), ("x" * 501, "one line of at most 500 visible characters")):
         refused = decide(client, wrong, "revert", note=note, **tell).content.decode()
         assert why in refused and f"{ticks} checked" in refused and state(wrong) == "unreviewed"
     done = decide(client, wrong, "revert", note="One is right", **tell)
@@ -95,7 +95,7 @@ def test_nothing_filled_in_is_lost_where_a_revert_asks_what_to_keep(caller: Call
     assert 'value="One is right"' in html and f'name="tell" value="{agent}" checked' in html
     assert 'name="next" value="/review?order=oldest"' in html
     sent = given | {"digest": page.context["plan"].digest, f"choice-{memory.pk}": "before"}
-    for note, why in (("", "Write in the note"), ("x" * 501, "one line of at most 500 characters")):
+    for note, why in (("", "Write in the note"), ("x" * 501, "one line of at most 500 visible characters")):
         refused = client.post(page.request["PATH_INFO"], sent | {"note": note}).content.decode()
         assert why in refused and f'name="tell" value="{agent}" checked' in refused and state(wrong) == "unreviewed"
     done = client.post(page.request["PATH_INFO"], sent, follow=True).content.decode()

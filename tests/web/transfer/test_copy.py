@@ -131,7 +131,7 @@ def test_a_copy_that_fails_late_leaves_no_empty_store(
 
     monkeypatch.setattr(importing, "_arrived", refuse)
     answer = signed_in(superuser).post(reverse("copy_store", args=[store.pk]), {"name": "x"})
-    assert "It cannot be copied. It was cancelled while it was being read." in answer.content.decode()
+    assert "This memory store cannot be copied. It was cancelled while it was being read." in answer.content.decode()
     assert list(MemoryStore.objects.all()) == [store] and not Import.objects.exists()
     assert AuditEntry.objects.exclude(chain__in=(store.pk, "hub")).filter(command="delete_store").exists()
 
