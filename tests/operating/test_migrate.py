@@ -8,11 +8,13 @@ from django.conf import settings
 from django.core.management import call_command
 from django.db import connection, models
 from django.db.migrations import CreateModel, Migration, RunPython
+from django.db.migrations.recorder import MigrationRecorder
 from django.db.migrations.state import ProjectState
 from django.test.utils import CaptureQueriesContext
 
 from memoryhub.actions.backups import databases
 from memoryhub.management.commands.migrate import Executor
+from memoryhub.models import Memory
 
 pytestmark = [
     pytest.mark.django_db,
@@ -45,6 +47,26 @@ def test_a_migration_that_ends_before_it_is_recorded_leaves_nothing_and_is_appli
         with connection.cursor() as cursor:
             found = connection.introspection.get_constraints(cursor, "memoryhub_tried").values()
         assert ["name"] in [one["columns"] for one in found if one["index"]]
+
+
+def test_a_first_start_that_ends_early_leaves_nothing_and_the_next_one_makes_all_tables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorded: list[str] = []
+
+    def killed(_: object, app: str, name: str) -> None:
+        recorded.append(name)
+        if app == "sessions":
+            raise KeyboardInterrupt
+
+    with databases.on_file(tmp_path / "new.sqlite3"):
+        with monkeypatch.context() as patch:
+            patch.setattr(MigrationRecorder, "record_applied", killed)
+            with pytest.raises(KeyboardInterrupt):
+                call_command("migrate", verbosity=0)
+        assert recorded and connection.introspection.table_names() == ["django_migrations"]
+        call_command("migrate", verbosity=0)
+        assert databases.is_current() and Memory.objects.count() == 0
 
 
 def test_only_a_migration_that_moves_rows_checks_the_foreign_keys_of_the_whole_database(tmp_path: Path) -> None:

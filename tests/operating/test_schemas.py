@@ -5,12 +5,13 @@ tables become those of a new hub, its pages open, and the audit verifies. `make 
 import json
 import lzma
 import os
+import re
 import sqlite3
 import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import psycopg
 import pytest
@@ -38,6 +39,15 @@ STORE_PAGES = (
     "keys", "settings", "claude",
 )  # fmt: skip
 MEMORY_PAGES = ("", "/versions", "/blame")
+APPLIED = "select app || ' ' || name from django_migrations"
+CATALOGUE = (
+    """select table_name || '.' || column_name, data_type, character_maximum_length, is_nullable, column_default,
+    is_identity, collation_name from information_schema.columns where table_schema = 'public'""",
+    "select indexname, tablename, indexdef from pg_indexes where schemaname = 'public'",
+    """select 'constraint ' || conname, conrelid::regclass::text, pg_get_constraintdef(oid), condeferrable, condeferred,
+    convalidated from pg_constraint where connamespace = 'public'::regnamespace""",
+)
+"""What PostgreSQL says of all columns, indexes and constraints."""
 
 
 @pytest.mark.skipif(not IS_SQLITE, reason="the databases are of SQLite")
@@ -76,6 +86,46 @@ def test_the_rows_of_an_older_version_migrate_on_postgresql(name: str, tmp_path:
             assert "entries are right" in manage(tmp_path, "verify_audit", url=url)
         finally:
             admin.execute("drop database schemas with (force)")
+
+
+@pytest.mark.long
+@pytest.mark.both_databases
+def test_an_empty_database_gets_the_tables_that_the_migrations_make_one_by_one(tmp_path: Path) -> None:
+    with empty(tmp_path / "at_once") as at_once, empty(tmp_path / "one_by_one") as one_by_one:
+        manage(at_once.directory, "migrate", "--verbosity", "0", url=at_once.url)
+        for words in (("contenttypes",), ()):  # the second finds a database that is not empty
+            manage(one_by_one.directory, "migrate", *words, "--verbosity", "0", url=one_by_one.url)
+        assert len(at_once.shape()) > 100 and at_once.shape() == one_by_one.shape()
+
+
+class Empty(NamedTuple):
+    """A directory for a hub, and the address of its database; empty for SQLite in the directory."""
+
+    directory: Path
+    url: str
+
+    def shape(self) -> dict[str, Any]:
+        """Return all that makes up the tables, also the migrations that were recorded."""
+        if not self.url:
+            with closing(sqlite3.connect(self.directory / "memoryhub.sqlite3")) as database:
+                return structure(database) | {"applied": sorted(database.execute(APPLIED))}
+        with psycopg.connect(self.url) as database:
+            return {row[0]: row[1:] for query in (*CATALOGUE, APPLIED) for row in database.execute(query).fetchall()}
+
+
+@contextmanager
+def empty(directory: Path) -> Iterator[Empty]:
+    """An empty database of the kind on which the tests run."""
+    directory.mkdir()
+    if IS_SQLITE:
+        yield Empty(directory, "")
+        return
+    with server._postgres() as (admin, address):
+        admin.execute(f"create database {directory.name}")
+        try:
+            yield Empty(directory, f"{address}{directory.name}")
+        finally:
+            admin.execute(f"drop database {directory.name} with (force)")
 
 
 def copy_rows(table: str, old: sqlite3.Connection, new: Any) -> None:
@@ -137,12 +187,22 @@ def manage(directory: Path, *words: str, url: str = "") -> str:
 
 
 def structure(database: Any) -> dict[str, Any]:
-    """Return the columns of each table, in no order, and the statement that makes each index."""
-    shapes: dict[str, Any] = {}
-    for name, statement in list(database.execute("select name, sql from sqlite_master where name not like 'sqlite%'")):
-        columns = {tuple(column[1:]) for column in database.execute(f'pragma table_info("{name}")')}
-        shapes[name] = columns if statement.startswith("CREATE TABLE") else statement
-    return shapes
+    """Return the columns and constraints of each table, in no order, and the statement that makes each index."""
+    made = database.execute("select name, sql from sqlite_master where name not like 'sqlite%'")
+    return {name: _parts(sql) if sql.startswith("CREATE TABLE") else sql for name, sql in list(made)}
+
+
+def _parts(statement: str) -> set[str]:
+    """Return what the outer parentheses of a statement list, and what is after them."""
+    body, _, after = statement.partition("(")[2].rpartition(")")
+    parts, depth = [""], 0
+    for token in re.findall(r"'(?:[^']|'')*'|\"[^\"]*\"|.", body, re.DOTALL):
+        depth += (token == "(") - (token == ")")
+        if (token, depth) == (",", 0):
+            parts.append("")
+        else:
+            parts[-1] += token
+    return {part.strip() for part in [*parts, after]}
 
 
 def pages() -> list[str]:

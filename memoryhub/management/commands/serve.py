@@ -77,7 +77,7 @@ class Command(BaseCommand):
         answers.remove_left(settings.DATA_DIR / answers.NAME)
         call_command("check", fail_level="ERROR")
         require_writable()
-        self.stdout.write("Preparing the database. The first time, this takes up to a minute.")
+        self.stdout.write("Preparing the database. After an upgrade, this can take up to a minute.")
         self.stdout.flush()
         call_command("migrate", interactive=False, verbosity=0)
         starting.after_migrating()
