@@ -3,20 +3,9 @@
 from django import template
 
 from memoryhub.actions.comments import notices
-from memoryhub.models import Comment, MemoryStore, User
+from memoryhub.models import Comment
 
 register = template.Library()
-
-MOST = 100
-"""The most comments that the number in the bar counts."""
-
-
-@register.simple_tag
-def told_of(user: User) -> int:
-    """Return the number of conversations of which a person was notified and which the person has not dismissed, at most
-    MOST."""
-    stores = MemoryStore.objects.visible_to(user).order_by().values("pk")
-    return notices.waiting_for(user, stores).order_by().values("store_id")[:MOST].count()
 
 
 @register.simple_tag

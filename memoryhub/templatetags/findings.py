@@ -1,9 +1,9 @@
-"""Findings on other pages: the names of kinds, and the number of open findings."""
+"""Findings on other pages: the names of kinds, and the open findings of a memory."""
 
 from django import template
 from django.utils import timezone
 
-from memoryhub.models import Finding, FindingState, Memory, MemoryStore, MemoryVersion, User
+from memoryhub.models import Finding, FindingState, Memory, MemoryVersion
 from memoryhub.web.common.texts import kinds
 from memoryhub.web.findings.rows import Item, items_of
 from memoryhub.web.sessions.spread import Spread, carriers, spread
@@ -15,8 +15,8 @@ FEW = 3
 
 LOOKED_AT = 20
 
-MOST, MOST_EVERYWHERE = 100, 1000
-"""The numbers at which counting stops: for a memory, and for all stores."""
+MOST = 100
+"""Counting the findings of a memory stops at this number."""
 
 
 @register.filter
@@ -67,11 +67,3 @@ def dismissed_findings(memory: Memory) -> int:
     """Return how many findings of a memory were dismissed, up to MOST."""
     of_memory = Finding.objects.of_memory(memory.store_id, memory.pk).filter(state=FindingState.DISMISSED)
     return of_memory.order_by().values("memory_id")[:MOST].count()
-
-
-@register.simple_tag
-def open_everywhere(user: User) -> int:
-    """Return how many findings are open in the stores of a person, up to MOST_EVERYWHERE."""
-    stores = MemoryStore.objects.visible_to(user).order_by().values("pk")
-    found = Finding.objects.filter(store_id__in=stores).open()
-    return found.order_by().values("store_id")[:MOST_EVERYWHERE].count()

@@ -1,34 +1,15 @@
-"""Reviews on other pages: versions that await review, decisions about a version, and flags of memories."""
+"""Reviews on other pages: decisions about a version, older versions that await review, and flags of memories."""
 
 from django import template
-from django.contrib.auth.models import AnonymousUser
 from django.utils import timezone
 
 from memoryhub.actions.review.decisions import LOOK_BACK
 from memoryhub.actions.review.verbs import OF_DECISION, OF_SEVERAL, OF_STATE, VERBS, Verb
-from memoryhub.models import Decision, Memory, MemoryStore, MemoryVersion, Proposal, ProposalState, Review, User
+from memoryhub.models import Decision, Memory, MemoryVersion, Review
 from memoryhub.web.review.items import Item, items_of
-from memoryhub.web.review.proposed import where_decided
 from memoryhub.web.review.queries import Row
 
 register = template.Library()
-
-MOST = 1000
-"""Counting stops at this number."""
-
-
-@register.simple_tag
-def awaiting_review(user: User | AnonymousUser) -> int:
-    """Return the number of unreviewed versions and of open proposals about which a person decides, up to MOST of each,
-    by two indexed queries."""
-    if not isinstance(user, User):
-        return 0
-    waiting = MemoryVersion.objects.unreviewed()
-    if not user.is_superuser:
-        waiting = waiting.filter(store_id__in=MemoryStore.objects.reviewed_by(user).order_by().values("pk"))
-    proposals = Proposal.objects.filter(store_id__in=where_decided(user).order_by().values("pk"))
-    open_ones = proposals.of_state(ProposalState.OPEN).values("number")[:MOST]
-    return waiting.values("seq")[:MOST].count() + open_ones.count()  # both are counted by an index alone
 
 
 @register.simple_tag(takes_context=True)

@@ -14,6 +14,7 @@ from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.actions.review import decisions
 from memoryhub.actions.stores import stores
 from memoryhub.models import Access, Agent, Door, MemoryStore, Role, User
+from memoryhub.templatetags import counts
 from memoryhub.web.review import queries as review_inbox
 from tests.support.fixtures import AT, BY, signed_in
 from tests.support.in_turn import in_turn
@@ -82,7 +83,8 @@ def test_what_was_reviewed_is_gone_and_the_count_in_the_navigation_with_it(calle
 
 def test_the_count_is_bounded(caller: Caller, alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
     two(caller)
-    monkeypatch.setattr("memoryhub.templatetags.review.MOST", 1)
+    monkeypatch.setattr(counts, "MOST", 1)
+    monkeypatch.setattr(counts, "_statement", counts._statement.__wrapped__)  # the one that is kept has another bound
     assert '<span class="count">1<' in inbox(signed_in(alice)).content.decode()
 
 

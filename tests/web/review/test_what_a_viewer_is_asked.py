@@ -4,13 +4,16 @@ the list of memory stores."""
 import re
 
 import pytest
+from django.contrib.auth.models import AnonymousUser
 from django.test import Client
 from django.urls import reverse
 
 from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.actions.stores import stores
 from memoryhub.models import Access, Agent, MemoryStore, Role, User
+from memoryhub.templatetags.counts import Counts, counts_for
 from tests.support.fixtures import BY, signed_in
+from tests.web.findings.flagged import POISON
 from tests.web.history.versions import Caller
 
 pytestmark = pytest.mark.django_db
@@ -55,6 +58,16 @@ def test_a_viewer_is_asked_for_no_review_and_may_still_look(written: Caller, bob
         assert counted(html) == [] and "To review" not in html, page
         assert "badge-waiting" not in html and "tile-waiting" not in html, page
     assert "/a.md" in text(signed_in(bob), "review")
+
+
+@pytest.mark.both_databases
+def test_the_numbers_are_those_of_the_person_and_of_their_role(
+    written: Caller, alice: User, bob: User, charlie: User, superuser: User
+) -> None:
+    written.create("/b.md", f"{POISON}\n")
+    found = [counts_for(person) for person in (alice, bob, charlie, superuser, AnonymousUser())]
+    of_admin = Counts(findings=1, versions=2)
+    assert found == [of_admin, Counts(findings=1), Counts(), of_admin, Counts()]
 
 
 @pytest.mark.both_databases
