@@ -67,7 +67,7 @@ def test_from_a_first_webhook_to_sending_again(
     page.get_by_role("link", name="Chat").click()
     expect(page.get_by_text("Delivering")).to_be_visible()
     page.get_by_role("button", name="Pause").click()
-    expect(page.get_by_text("A person paused it.")).to_be_visible()
+    expect(page.get_by_text("A person paused this webhook.")).to_be_visible()
     is_sound(page)
     page.get_by_role("link", name="Delete").click()
     page.get_by_role("button", name="Delete this webhook").click()
