@@ -249,6 +249,16 @@ def test_shortcuts_of_time_go_no_further_back_than_the_store(store: MemoryStore,
     ]  # fmt: skip
 
 
+def test_two_weeks_ago_is_a_shortcut(store: MemoryStore, key: str, look: Client) -> None:
+    caller = Caller(store, key, at=timezone.now() - timedelta(days=20))
+    caller.create("/a.md", "x")
+    for ago in (timedelta(days=10), timedelta(minutes=5)):
+        caller.at = timezone.now() - ago
+        caller.create(f"/{ago.days}.md", "x")
+    page = get(look, reverse("moments", args=[store.id]))
+    assert "Two weeks ago" in [shortcut.name for shortcut, _ in page.context["shortcuts"]]
+
+
 @pytest.mark.parametrize("given", ["path=x", "path=/", "path=/a/", "path=" + "/x" * 900, "memory=mem_none", "path="])
 def test_a_scope_that_nothing_can_have_is_the_store(given: str, caller: Caller, look: Client) -> None:
     url = reverse("moments", args=[caller.store.id]) + f"?seq=1&{given}"

@@ -119,7 +119,7 @@ def _by_number(value: str, last: int, start: removed_history.Start | None) -> As
 
 
 def shortcuts(request: Request, store: MemoryStore, last: int) -> list[Shortcut]:
-    """Return the shortcuts to an hour, a day, a week and 30 days ago.
+    """Return the shortcuts to an hour, a day, a week, two weeks and 30 days ago.
 
     A shortcut is left out if it is before the first entry, or if no entry was written since then.
     """
@@ -128,6 +128,7 @@ def shortcuts(request: Request, store: MemoryStore, last: int) -> list[Shortcut]
         (_("An hour ago"), timedelta(hours=1)),
         (_("Yesterday at this time"), timedelta(days=1)),
         (_("A week ago"), timedelta(days=7)),
+        (_("Two weeks ago"), timedelta(days=14)),
         (_("30 days ago"), timedelta(days=30)),
     )
     found = [Shortcut(name, past.seq_at(store.id, now - ago)) for name, ago in names]
