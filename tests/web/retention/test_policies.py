@@ -92,7 +92,8 @@ class TestRehearse:
         some(store, 1, "/other")
         rules = UNREAD | {"pattern": "/old/"}
         holds.place(store.pk, act(), kind=HoldKind.PIN, reason="needed", memory=first.pk)
-        assert "1 more memory is held" in post(client, url("new_policy", store.pk), act="rehearse", **rules)
+        html = post(client, url("new_policy", store.pk), act="rehearse", **rules)
+        assert "1 more memory is held" in html and '<a href="#held">1 stays: pin or legal hold</a>' in html
         holds.place(store.pk, act(), kind=HoldKind.HOLD, reason="needed", path="/other")
         holds.place(store.pk, act(), kind=HoldKind.HOLD, reason="needed", memory=second.pk)
         html = post(client, url("new_policy", store.pk), act="rehearse", **rules)
