@@ -7,7 +7,8 @@ from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from memoryhub.models import AuditEntry, MemoryStore, Role, User
+from memoryhub.actions.core.rules import holds
+from memoryhub.models import AuditEntry, Hold, Memory, MemoryStore, Role, User
 from memoryhub.models.audit import ActorKind
 from memoryhub.pure.protocol.kinds import Kind, kind_of
 
@@ -87,4 +88,12 @@ def _of_store(
     role = user.role_in(store)
     if role is None or not role.includes(_LEAST.get(name, Role.VIEWER)):
         return Remedy(words)
-    return Remedy(words, link, reverse(name, args=[store.pk]))
+    url = reverse(name, args=[store.pk])
+    return Remedy(words, link, f"{url}#{hold.pk}" if name == "holds" and (hold := _hold_of(entry)) else url)
+
+
+def _hold_of(entry: AuditEntry) -> Hold | None:
+    """Return the legal hold that refused the call, if it is known."""
+    path, store = entry.path or "", entry.chain
+    memory = entry.memory or Memory.objects.live().at(path).filter(store_id=store).values_list("pk", flat=True).first()
+    return holds.holds_of(store, entry.at).stops_removal(memory or "", path)

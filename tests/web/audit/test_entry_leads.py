@@ -103,7 +103,7 @@ def test_a_person_learns_that_a_rule_hid_what_the_agent_asked_for(caller: Caller
 def test_a_refused_call_says_what_helps(caller: Caller, store: MemoryStore, alice: User, bob: User) -> None:
     caller.create("/notes/a.md", "one\n")
     memory = Memory.objects.get().pk
-    holds.place(store.pk, Act(**BY), kind=HoldKind.HOLD, reason="Dispute", memory=memory)
+    hold = holds.place(store.pk, Act(**BY), kind=HoldKind.HOLD, reason="Dispute", memory=memory)
     client = signed_in(alice)
 
     def then(command: str, **input: str) -> str:
@@ -111,7 +111,9 @@ def test_a_refused_call_says_what_helps(caller: Caller, store: MemoryStore, alic
         return entry_page(client, caller.last)
 
     held = then("delete", path="/memories/notes/a.md")
-    assert leads(held, "Pins and legal holds of this memory store") == reverse("holds", args=[store.pk])
+    url = reverse("holds", args=[store.pk])
+    assert leads(held, "Pins and legal holds of this memory store") == f"{url}#{hold.pk}"
+    assert f'<tr id="{hold.pk}"' in client.get(url).content.decode()
     assert "copy the old text exactly" in then("str_replace", path="/memories/notes/a.md", old_str="x", new_str="y")
     taken = then("create", path="/memories/notes/a.md", file_text="two")
     assert leads(taken, "Overwrite on create") == reverse("edit_store", args=[store.pk])
