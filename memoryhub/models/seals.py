@@ -14,9 +14,6 @@ class SealQuerySet(models.QuerySet["Seal"]):
         """Return the seals that are in the entries of a chain."""
         return self.filter(chain=chain)
 
-    def of_row(self, kind: str, row: str) -> SealQuerySet:
-        return self.filter(kind=kind, row=row)
-
     def newest(self, **of: Any) -> dict[tuple[str, str], Seal]:
         """Return {(kind, row): newest seal} among the seals that match the conditions."""
         return {(seal.kind, seal.row): seal for seal in self.filter(**of).order_by("number").iterator(2000)}

@@ -195,7 +195,7 @@ def _old_key_back(store: MemoryStore) -> None:
     """A revoked key works again, with the seal that it had before it was revoked."""
     key = Key.objects.get(revoked_at__isnull=False)
     Key.objects.filter(pk=key.pk).update(revoked_at=None)
-    Seal.objects.of_row("key", key.pk).order_by("-number")[0].delete()
+    Seal.objects.filter(kind="key", row=key.pk).order_by("-number")[0].delete()
 
 
 def _role_back_with_its_seal(store: MemoryStore) -> None:

@@ -17,6 +17,8 @@ from typing import Any, NamedTuple
 from django.apps import apps
 from django.conf import settings
 
+from memoryhub.actions.core import sql
+from memoryhub.actions.core.sql import seals as sealing
 from memoryhub.models import HUB, AuditChain, MemoryStore, Seal
 from memoryhub.models.sealed import Changed, Sealed, changed
 from memoryhub.pure import chain
@@ -115,11 +117,18 @@ def write(chain_id: str, seq: int, *, others: bool) -> list[str]:
         if (model._meta.model_name, key) in sealed:
             del pending[model, store, key]
     made = in_order(made)
-    for seal in made:
-        if seal.number > 1:
-            Seal.objects.of_row(seal.kind, seal.row).filter(salt__isnull=False).update(salt=None)
-    Seal.objects.bulk_create(made, batch_size=100)
+    replacing = [(seal.kind, seal.row) for seal in made if seal.number > 1]
+    if replacing:
+        sql.run_each(sealing.FORGET_SALTS, replacing)
+    if made:
+        sql.run_each(sealing.ADD, map(_columns, made))
     return [member(seal) for seal in made]
+
+
+def _columns(seal: Seal) -> tuple[object, ...]:
+    return (
+        seal.chain, seal.seq, seal.home, seal.kind, seal.row, seal.number, seal.digest, seal.may_go, seal.salt
+    )  # fmt: skip
 
 
 def _fresh(pending: Iterable[Changed]) -> Iterator[Seal]:
@@ -134,10 +143,11 @@ def _fresh(pending: Iterable[Changed]) -> Iterator[Seal]:
 
 def _fresh_of(model: type[Sealed], store: str | None, keys: Sequence[str]) -> Iterator[Seal]:
     kind = str(model._meta.model_name)
-    newest = Seal.objects.newest(kind=kind, row__in=keys)
+    sql.ask_ahead((sealing.NEWEST, (kind, key)) for key in keys)
+    newest = {key: seal for key in keys if (seal := _newest(kind, key))}
     there = dict(rows_of(model, pk__in=keys, **({model.HOME: store} if model.HOME else {})))
     for key in keys:
-        state, before = there.get(key, GONE), newest.get((kind, key))
+        state, before = there.get(key, GONE), newest.get(key)
         if _is_as_sealed(state, before) or (state.values is None and before is not None and before.may_go):
             continue
         home = state.home or (before.home if before else HUB)
@@ -145,6 +155,14 @@ def _fresh_of(model: type[Sealed], store: str | None, keys: Sequence[str]) -> It
         seal.salt = chain.new_salt() if state.values is not None else None
         seal.digest = digest_of(seal, state.values)
         yield seal
+
+
+def _newest(kind: str, key: str) -> Seal | None:
+    row = sql.one(sealing.NEWEST, kind, key)
+    if row is None:
+        return None
+    home, number, digest, may_go, salt = row
+    return Seal(home=home, kind=kind, row=key, number=number, digest=digest, may_go=bool(may_go), salt=salt)
 
 
 def _is_as_sealed(state: State, seal: Seal | None) -> bool:
