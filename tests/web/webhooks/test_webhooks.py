@@ -190,7 +190,9 @@ def test_each_act_is_done_and_told(client: Client, store: MemoryStore, hook: Web
     assert told(store)["state"] == ["active", "paused"]
     html = post(client, "test_webhook", hook.pk)
     assert "Resume it to send anything" in html
-    assert "A person paused this webhook. What waited when it was paused is kept for 30 days, and sent first once" in html
+    assert (
+        "A person paused this webhook. What waited when it was paused is kept for 30 days, and sent first once" in html
+    )
     for name, more in (("replay_failed", ()), ("replay_delivery", (Delivery.objects.get().pk,))):
         assert "Resume it to send anything" in post(client, name, hook.pk, *more)
     assert "The webhook is resumed" in post(client, "resume_webhook", hook.pk)
