@@ -37,6 +37,12 @@ class LeftBehind:
         return bool(self.reviews or self.waiting or self.running or self.requests or self.mentions)
 
     @property
+    def _without_answer(self) -> str:
+        return ngettext(
+            "%(count)s mention of them has no answer.", "%(count)s mentions of them have no answer.", self.mentions
+        )
+
+    @property
     def outcome(self) -> str:
         """Return sentences that say what has become of these reviews, imports and requests after the person has
         gone."""
@@ -49,14 +55,7 @@ class LeftBehind:
                 ),
                 self.reviews,
             ),
-            (
-                ngettext(
-                    "%(count)s mention of them has no answer.",
-                    "%(count)s mentions of them have no answer.",
-                    self.mentions,
-                ),
-                self.mentions,
-            ),
+            (self._without_answer, self.mentions),
             (
                 ngettext("%(count)s running import stops.", "%(count)s running imports stop.", len(self.running)),
                 len(self.running),
