@@ -156,24 +156,6 @@ def test_the_hub_makes_the_planned_backups_by_itself_and_its_work_fails_where_it
         hub.stop()
 
 
-def test_a_copy_that_was_restored_elsewhere_deletes_no_backup_that_its_hub_made_since(place: Path) -> None:
-    put_migrated(place / "data")
-    assert backed_up(place, **RECIPIENT).returncode == 0
-    from_then, copy = newest(place), {**RECIPIENT, "MEMORYHUB_DATA_DIR": str(place / "copy")}
-    assert restored(from_then, place / "copy").returncode == 0
-    of_hub = []
-    for _ in range(2):
-        assert backed_up(place, "--keep", "1,0,0", **RECIPIENT).returncode == 0
-        of_hub.append(newest(place))
-    for _ in range(2):
-        told = backed_up(place, "--keep", "1,0,0", **copy)
-        assert told.returncode == 0, told.stderr
-    there = {*(place / "backups").iterdir()}
-    assert not of_hub[0].exists() and there == {of_hub[1], newest(place)}, "each hub keeps the newest of its own"
-    assert backed_up(place, "--keep", "1,0,0", **RECIPIENT).returncode == 0
-    assert not of_hub[1].exists() and len([*(place / "backups").iterdir()]) == 2
-
-
 def waited_for(happened: Callable[[], bool], seconds: float = 120) -> None:
     end = time.monotonic() + seconds
     while not happened():

@@ -1,7 +1,6 @@
 """Makes a backup: copies, verifies, encrypts, reads back, and only then gives the file its name."""
 
 import fcntl
-import json
 import os
 import shutil
 import time
@@ -15,7 +14,7 @@ from typing import Any
 from django.conf import settings
 from django.db import DatabaseError
 
-from memoryhub.actions.backups import databases, encryption, restore
+from memoryhub.actions.backups import databases, encryption
 from memoryhub.actions.backups.databases import Failed, Verdict
 from memoryhub.actions.backups.encryption import Keys, NotOpened
 from memoryhub.actions.backups.targets import Target
@@ -24,7 +23,7 @@ from memoryhub.actions.core.audit import Act, Record, keys as audit_keys
 from memoryhub.actions.core.audit.keys import key_name
 from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.verification import checkpoints
-from memoryhub.models import HUB, AuditEntry, HubSettings
+from memoryhub.models import HubSettings
 from memoryhub.pure.backups import archive, names, rotation
 from memoryhub.pure.backups.archive import Damaged, Manifest
 from memoryhub.pure.backups.names import Name
@@ -83,15 +82,13 @@ def make(target: Target, keys: Keys, act: Act, keep: rotation.Keep | None = None
             with suppress(Failed):  # the problem of the audit is reported instead
                 rotate(target, keep, act.at, is_verified=False)
         raise Failed(f"The audit is not right: {verdict.problem}. {address} was made, and does not count as a backup.")
-    is_recorded = databases.is_current() and _record(act, name, size, verdict.entries, time.monotonic() - begun)
-    return Made(address, size, verdict, rotate(target, keep, act.at, own=is_recorded) if keep else 0)
+    if databases.is_current():
+        _record(act, name, size, verdict.entries, time.monotonic() - begun)
+    return Made(address, size, verdict, rotate(target, keep, act.at) if keep else 0)
 
 
-def rotate(target: Target, keep: rotation.Keep, now: datetime, *, is_verified: bool = True, own: bool = False) -> int:
+def rotate(target: Target, keep: rotation.Keep, now: datetime, *, is_verified: bool = True) -> int:
     """Delete the backups of this hub that `keep` does not keep; return how many. Raises Failed.
-
-    With `own`, backups that this database does not know are left alone and do not count: a copy of the hub that was
-    restored elsewhere has the same keys, but its backups are not those of this hub.
 
     With `is_verified`, this concerns only backups whose audit verified; without it, only backups whose audit did not
     verify. Of the latter, the oldest always stays, because it is nearest to the last correct state.
@@ -100,7 +97,6 @@ def rotate(target: Target, keep: rotation.Keep, now: datetime, *, is_verified: b
         marks = _marks()
         found = [name for text in target.names() if (name := names.parsed(text)) and name.hub in marks]
         found = [name for name in found if name.is_verified == is_verified]
-        found = _known(found) if own else found
         first = min(name.at for name in found) if found and not is_verified else None
         gone = rotation.superseded((name.at for name in found), keep, now) - {first}
         for name in found:
@@ -114,16 +110,6 @@ def rotate(target: Target, keep: rotation.Keep, now: datetime, *, is_verified: b
 def _marks() -> list[str]:
     """Return the marks of this hub's backups: the names of its audit keys."""
     return audit_keys.names() if databases.is_current() else [key_name()]
-
-
-def _known(found: list[Name]) -> list[Name]:
-    """Return the backups that this database recorded, the one that it was restored from, and those from before its
-    oldest remaining entry."""
-    entries = AuditEntry.objects.of_chain(HUB)
-    first = entries.oldest().values_list("at", flat=True).first()
-    inputs = entries.filter(command__in=(COMMAND, restore.COMMAND)).values_list("input", flat=True)
-    recorded = {json.loads(text or "{}").get("name") for text in inputs}
-    return [name for name in found if str(name) in recorded or (first is not None and name.at < first)]
 
 
 def is_running() -> bool:
@@ -198,8 +184,8 @@ def _sealed(path: Path, manifest: Manifest, files: dict[str, Path], keys: Keys) 
         raise Failed(f"The backup could not be read back. {error}") from error
 
 
-def _record(act: Act, name: str, size: int, entries: int, seconds: float) -> bool:
-    """Record a backup, at the moment of its end. Return whether it was recorded.
+def _record(act: Act, name: str, size: int, entries: int, seconds: float) -> None:
+    """Record a backup when it has ended.
 
     If the database takes no writes (a replica), the backup is valid without a record.
     """
@@ -212,5 +198,4 @@ def _record(act: Act, name: str, size: int, entries: int, seconds: float) -> boo
             ended = act._replace(at=act.at + timedelta(seconds=seconds))
             audit.append(head, ended, Record(COMMAND, input=audit.to_json(details)))
     except DatabaseError:
-        return False
-    return True
+        return

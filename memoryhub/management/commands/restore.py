@@ -86,13 +86,6 @@ class Command(BaseCommand):
             told = "".join(letter if letter.isprintable() else "\ufffd" for letter in f"{variable}={value}")
             self.stdout.write(f"The hub ran with {told}")
         self.stdout.write(about_missing(f"{at:%Y-%m-%d %H:%M} UTC", has_own=has_own))
-        self.stdout.write(BESIDE)
-
-
-BESIDE = (
-    "If the hub of the backup still serves, read “Restore” in docs/operations.md before you start this one: both would"
-    " send webhooks and e-mails."
-)
 
 
 def about_missing(at: str, *, has_own: bool) -> str:
