@@ -156,6 +156,28 @@ def test_the_hub_makes_the_planned_backups_by_itself_and_its_work_fails_where_it
         hub.stop()
 
 
+def test_a_restored_hub_deletes_no_backup_of_the_hub_that_it_came_from(place: Path) -> None:
+    put_migrated(place / "data")
+    assert backed_up(place, **RECIPIENT).returncode == 0
+    first = newest(place)
+    told = restored(first, place / "tried")
+    assert told.returncode == 0 and "another mark" in told.stdout, told.stderr
+    half = place / "backups" / f".{first.name}.new"
+    half.write_text("the first hub is writing it")
+    tried = {**RECIPIENT, "MEMORYHUB_DATA_DIR": str(place / "tried")}
+    for _ in range(2):
+        told = backed_up(place, "--keep", "1,0,0", **tried)
+        assert told.returncode == 0, told.stderr
+    marks = [file.name.split("-")[1] for file in (place / "backups").glob("*.backup")]
+    assert len(marks) == len(set(marks)) == 2 and first.exists() and half.exists()
+    found = re.search(r"\$\((ls .*?)\)", RESTORE)
+    assert found
+    chosen = Path(typed(found[1], place).stdout.strip())
+    assert chosen.name.split("-")[1] != first.name.split("-")[1], "the README takes the newest, whatever its mark"
+    assert backed_up(place, "--keep", "1,0,0", **RECIPIENT).returncode == 0
+    assert not half.exists() and (place / chosen).exists()
+
+
 def waited_for(happened: Callable[[], bool], seconds: float = 120) -> None:
     end = time.monotonic() + seconds
     while not happened():

@@ -30,6 +30,8 @@ from memoryhub.pure.backups.names import Name
 
 COMMAND = "back_up"
 WORK, LOCK = "backup.new", "backup.lock"
+MARK = "mark"
+"""The name, in `HubSettings.backup_last`, of the mark that a restore gives to a hub."""
 ENVIRONMENT = (
     "MEMORYHUB_URL", "ALLOWED_HOSTS", "TRUSTED_PROXIES", "MEMORYHUB_SQLITE_SYNCHRONOUS", "MEMORYHUB_CALLS",
     "MEMORYHUB_CONNECTIONS_BY_ADDRESS", "DISABLE_SERVER_SIDE_CURSORS", "MEMORYHUB_LOG_LEVEL",
@@ -65,9 +67,10 @@ def make(target: Target, keys: Keys, act: Act, keep: rotation.Keep | None = None
         with _work() as work:
             verdict, manifest, files = _copied(work, act.at)
             is_right = not verdict.problem or not databases.is_current()
-            name = str(Name(key_name(), act.at, is_right))
+            mark = _marks()[-1]
+            name = str(Name(mark, act.at, is_right))
             staged = target.staging(work) / f".{name}.new"
-            for left in staged.parent.glob(f".memoryhub-{key_name()}-*.backup.new"):  # of a backup that was killed
+            for left in staged.parent.glob(f".memoryhub-{mark}-*.backup.new"):  # of a backup that was killed
                 left.unlink()
             try:
                 _sealed(staged, manifest, files, keys)
@@ -108,8 +111,17 @@ def rotate(target: Target, keep: rotation.Keep, now: datetime, *, is_verified: b
 
 
 def _marks() -> list[str]:
-    """Return the marks of this hub's backups: the names of its audit keys."""
+    """Return the marks of this hub's backups, that of the next one last: the names of its audit keys. A hub that was
+    restored has only a mark of its own, because the hub from which the backup came may still run."""
+    with suppress(DatabaseError):  # a database of an older MemoryHub may have no such column
+        if own := _own_mark():
+            return [own]
     return audit_keys.names() if databases.is_current() else [key_name()]
+
+
+def _own_mark() -> str:
+    last = HubSettings.objects.filter(pk=1).values_list("backup_last", flat=True).first()
+    return str((last or {}).get(MARK, ""))
 
 
 def is_running() -> bool:
@@ -194,6 +206,8 @@ def _record(act: Act, name: str, size: int, entries: int, seconds: float) -> Non
     try:
         with writing():
             head = audit.lock_hub()
+            if own := _own_mark():
+                last[MARK] = own
             HubSettings.objects.update_or_create(pk=1, defaults={"backup_last": last})
             ended = act._replace(at=act.at + timedelta(seconds=seconds))
             audit.append(head, ended, Record(COMMAND, input=audit.to_json(details)))

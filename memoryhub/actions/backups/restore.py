@@ -7,6 +7,7 @@ process, whose data directory is the unpacked one: verifying needs the audit key
 
 import json
 import os
+import secrets
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,7 +19,7 @@ from typing import Any
 from django.conf import settings
 from django.db import connection
 
-from memoryhub.actions.backups import databases, encryption
+from memoryhub.actions.backups import databases, encryption, make
 from memoryhub.actions.backups.databases import Failed, Verdict
 from memoryhub.actions.backups.encryption import NotOpened
 from memoryhub.actions.core import audit
@@ -26,7 +27,7 @@ from memoryhub.actions.core.audit import Act, Record
 from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.verification import checkpoints
 from memoryhub.actions.verification.checkpoints import check as checkpoint_check
-from memoryhub.models import BackgroundTask
+from memoryhub.models import BackgroundTask, HubSettings
 from memoryhub.pure.backups import archive
 from memoryhub.pure.backups.archive import Damaged, Manifest
 
@@ -119,6 +120,8 @@ def finish(act: Act, name: str, *, accept: bool) -> Verdict:
         raise Failed(f"The audit of the backup is not right: {problem}.")
     with writing():
         BackgroundTask.objects.all().delete()  # of machines before the restore: `doctor` would call them silent
+        last = {**HubSettings.current().backup_last, make.MARK: secrets.token_hex(4)}
+        HubSettings.objects.update_or_create(pk=1, defaults={"backup_last": last, "backup_asked": False})
         audit.on_hub(act, Record(COMMAND, input=audit.to_json({"name": name, "problem": problem})))
     return Verdict(verdict.entries, problem)
 

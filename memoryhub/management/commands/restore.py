@@ -86,6 +86,11 @@ class Command(BaseCommand):
             told = "".join(letter if letter.isprintable() else "\ufffd" for letter in f"{variable}={value}")
             self.stdout.write(f"The hub ran with {told}")
         self.stdout.write(about_missing(f"{at:%Y-%m-%d %H:%M} UTC", has_own=has_own))
+        self.stdout.write(
+            "This hub gives its backups another mark, and deletes none from before the restore: another hub may still"
+            " need them. Delete them yourself when their time is over. If that hub still serves, read “Restore” in"
+            " docs/operations.md before you start this one: both would send webhooks and e-mails."
+        )
 
 
 def about_missing(at: str, *, has_own: bool) -> str:
