@@ -115,7 +115,7 @@ def test_a_list_of_people_asks_a_fixed_number_of_questions(superuser: User, djan
     for number in range(30):
         new_person(f"P{number:03}")
     client = signed_in(superuser)
-    with django_assert_max_num_queries(12):
+    with django_assert_max_num_queries(8):
         shown = text(client.get("/people"))
     audit = f'href="/audit?person={superuser.id}" aria-label="Audit of {superuser.email}">Audit</a>'
     assert audit in shown and shown.count(f"?person={superuser.id}") == 1, "a name is no link to something else"

@@ -159,7 +159,7 @@ def test_a_list_of_agents_asks_a_fixed_number_of_questions(
     for number in range(30):
         issue(keys_and_roles.create_agent(f"bot {number:03}", **BY), store)
     client = signed_in(superuser)
-    with django_assert_max_num_queries(13):
+    with django_assert_max_num_queries(9):
         client.get("/agents")
 
 

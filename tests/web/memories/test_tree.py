@@ -310,5 +310,5 @@ def test_a_page_of_two_hundred_memories_asks_the_database_a_fixed_number_of_ques
 ) -> None:  # type: ignore[no-untyped-def]
     for number in range(60):
         write(store, f"/{number:03}.md")
-    with django_assert_max_num_queries(23):
+    with django_assert_max_num_queries(19):
         page(client, f"/stores/{store.id}/")

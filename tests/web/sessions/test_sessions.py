@@ -96,7 +96,7 @@ class TestList:
             caller.call("view", path="/memories")
         client, address = signed_in(bob), reverse("store_sessions", args=[caller.store.pk])
         client.get(address)
-        with django_assert_max_num_queries(17):
+        with django_assert_max_num_queries(13):
             client.get(address)
 
 

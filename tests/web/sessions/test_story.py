@@ -215,7 +215,7 @@ class TestFindings:
             caller.call("view", path=f"/memories/{number}.md")
         client, address = signed_in(bob), reverse("session", args=[Session.objects.get().pk])
         client.get(address)
-        with django_assert_max_num_queries(45):
+        with django_assert_max_num_queries(41):
             client.get(address)
 
 

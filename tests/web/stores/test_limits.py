@@ -192,7 +192,7 @@ class TestMeters:
         self, admin: Client, store: MemoryStore, django_assert_max_num_queries: Any
     ) -> None:
         page(admin, url(store))
-        with django_assert_max_num_queries(14):
+        with django_assert_max_num_queries(10):
             page(admin, url(store))
 
 

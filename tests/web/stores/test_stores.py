@@ -108,7 +108,7 @@ def test_the_list_goes_on_page_by_page(
     figures.catch_up(100)
     client, seen, query = signed_in(superuser), list[str](), ""
     for _page in range(3):
-        with django_assert_max_num_queries(70):
+        with django_assert_max_num_queries(66):
             page = client.get("/stores" + query)
         seen += re.findall(r'class="row-link" href="[^"]*/">([^<]*)', page.content.decode())
         query = page.context.get("next", "")
