@@ -120,7 +120,7 @@ def _marks() -> list[str]:
 
 
 def _own_mark() -> str:
-    last = HubSettings.objects.filter(pk=1).values_list("backup_last", flat=True).first()
+    last: Any = HubSettings.objects.filter(pk=1).values_list("backup_last", flat=True).first()
     return str((last or {}).get(MARK, ""))
 
 
