@@ -5,7 +5,7 @@ from collections.abc import Collection
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
-from memoryhub.models import MemoryVersion
+from memoryhub.models import Memory, MemoryVersion
 from memoryhub.pure.protocol import paths
 from memoryhub.templatetags.visible import isolated
 
@@ -22,7 +22,17 @@ def root_problem(typed: str, stores: Collection[str]) -> str:
     if versions.at(paths.ROOT).exists() or versions.under(paths.ROOT).exists():
         return ""
     meant = "/" + typed.removeprefix(paths.ROOT).lstrip("/")
+    if is_only_directory(meant, stores):
+        meant += "/"
     return _("Leave out /memories at the beginning: did you mean %(path)s?") % {"path": isolated(meant)}
+
+
+def is_only_directory(typed: str, stores: Collection[str]) -> bool:
+    """Return whether a path without a slash at the end names a directory of one of the stores (ids), and no memory."""
+    if not typed or typed.endswith("/") or "*" in typed:
+        return False
+    memories = Memory.objects.filter(store_id__in=stores)
+    return memories.under(typed).exists() and not memories.at(typed).exists()
 
 
 def require_below_root(typed: str, stores: Collection[str]) -> None:

@@ -19,7 +19,7 @@ from memoryhub.pure.retention_rules import Policy
 from memoryhub.web.common import pages
 from memoryhub.web.common.guards.access import in_store
 from memoryhub.web.common.request import Request
-from memoryhub.web.common.typed_paths import root_problem
+from memoryhub.web.common.typed_paths import is_only_directory, root_problem
 from memoryhub.web.retention import sentences as retention_words
 from memoryhub.web.retention.due import fate_of, kept_by, over
 
@@ -102,6 +102,7 @@ def about_pattern(store: MemoryStore, given: str, most: int = MOST_LOOKED_AT) ->
         "pattern_problem": problem,
         "pattern_words": retention_words.pattern_words(given),
         "examples": None if problem else examples(store, given, most),
+        "directory_meant": "" if problem or not is_only_directory(given, [store.pk]) else f"{given}/",
     }
 
 

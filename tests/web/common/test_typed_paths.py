@@ -122,3 +122,17 @@ def test_a_path_is_found_as_agents_write_it_unless_it_is_in_quotes(
     assert "Nothing was found" in asked(bob, "/memories/")
     write(store, "/b.md", "see /memories/tickets/4503.md\n")
     assert "2 memories found." in text_of(asked(bob, "/memories/tickets/4503.md"))
+
+
+@pytest.mark.both_databases
+def test_a_directory_without_a_slash_at_the_end_is_recognized(client: Client, store: MemoryStore) -> None:
+    def answer(pattern: str) -> str:
+        return client.get(reverse("retention_pattern", args=[store.pk]), {"pattern": pattern}).content.decode()
+
+    assert "/customers/" in answer("/memories/customers").partition(SAID)[2]
+    said = "For all memories in it, write /customers/"
+    assert said in answer("/customers") and "0 memories match now" in answer("/customers")
+    for other in ("/customers/", "/customers/acme.md", "/other", "/cust*", ""):
+        assert said not in answer(other), other
+    write(store, "/customer")
+    assert "This is a directory" not in answer("/customer")
