@@ -7,6 +7,7 @@ from memoryhub.actions.accounts.keys_and_roles import LastAdministrator
 from memoryhub.actions.accounts.withdrawals import Keys, Webhooks
 from memoryhub.actions.core import audit
 from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.core.rules.roles import require_right
 from memoryhub.actions.core.transactions import writing
 from memoryhub.models import Door, User
 
@@ -27,12 +28,13 @@ def set_administrator(
     Losing it also ends, in the same transaction, the invitations that the person may no longer grant and the requests
     for a second person that the person made or allowed. The keys that `revoke` returns under the lock are revoked too,
     and the webhooks that `pause` returns paused. With `keep_one`, raises LastAdministrator if the hub would lose its
-    last active administrator.
+    last active administrator. Raises RightLost if a person acts who may not.
     """
     act = Act(actor, door, at)
     with writing():
         heads = {} if is_one else withdrawals.lock_stores_of(user, act, pause)
         audit.lock_hub()  # so that two administrators cannot take the role from each other at once
+        require_right(actor, None)
         if not User.objects.filter(pk=user.pk).exclude(is_superuser=is_one).update(is_superuser=is_one):
             return False
         if keep_one and not User.objects.filter(is_active=True, is_superuser=True).exists():

@@ -10,7 +10,7 @@ from memoryhub.actions.accounts import withdrawals
 from memoryhub.actions.accounts.withdrawals import Keys, Webhooks
 from memoryhub.actions.core import audit, tree
 from memoryhub.actions.core.audit import Act, Actor, Record
-from memoryhub.actions.core.rules.roles import write_role
+from memoryhub.actions.core.rules.roles import RightLost, require_right, write_role
 from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.memories import calls
 from memoryhub.models import Access, Agent, Door, Key, KeyStore, MemoryStore, Role, User
@@ -23,7 +23,7 @@ class NameTaken(Exception):
     """Another agent has this name."""
 
 
-class MayNotIssue(Exception):
+class MayNotIssue(RightLost):
     """The person may not, or may no longer, issue the key."""
 
 
@@ -53,9 +53,10 @@ def set_role(
     The same transaction withdraws invitations that the person made and may no longer grant, revokes the keys that
     `revoke` returns once the store is locked, and pauses the webhooks of the store that `pause` returns. If the role
     becomes lower, it also withdraws invitations to this store for the person's own address. With `keep_admin`, raises
-    LastAdministrator if the store would lose its last active admin.
+    LastAdministrator if the store would lose its last active admin. Raises RightLost if a person acts who may not.
     """
     with tree.locked(store.id, Act(actor, door, at)) as locked:
+        require_right(actor, store.id)
         before = write_role(store, user, role, at)
         if before == role:
             return

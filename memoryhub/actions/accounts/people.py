@@ -13,7 +13,7 @@ from memoryhub.actions.accounts.withdrawals import Keys, Webhooks
 from memoryhub.actions.core import audit, tree
 from memoryhub.actions.core.audit import Act, Actor, Record
 from memoryhub.actions.core.hub import outbox
-from memoryhub.actions.core.rules.roles import write_role
+from memoryhub.actions.core.rules.roles import require_right, write_role
 from memoryhub.actions.core.transactions import writing
 from memoryhub.models import Door, Invitation, MailChoice, MailKind, Member, MemoryStore, Role, User
 from memoryhub.models.access import fold_email
@@ -286,12 +286,13 @@ def set_active(
     A deactivation also ends the person's browser sessions, password links, the invitations that the person made, and
     the requests for a second person that the person made or allowed, in the same transaction. The keys that `revoke`
     returns under the lock are revoked too, and the webhooks that `pause` returns paused. Raises LastAdministrator if
-    the hub would have no active administrator left.
+    the hub would have no active administrator left, and RightLost if a person acts who is none any more.
     """
     act = Act(actor, door, at)
     with writing():
         heads = {} if active else withdrawals.lock_stores_of(user, act, pause)
         audit.lock_hub()  # so that two administrators cannot deactivate each other at once
+        require_right(actor, None)
         if not User.objects.filter(pk=user.pk).exclude(is_active=active).update(is_active=active):
             return
         if not User.objects.filter(is_active=True, is_superuser=True).exists():

@@ -7,13 +7,12 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
 
-from django.db.models import Exists, OuterRef, Q
-
 from memoryhub.actions.core import audit, tree
-from memoryhub.actions.core.audit import Act, Actor, Record, keys
+from memoryhub.actions.core.audit import Act, Record, keys
+from memoryhub.actions.core.rules.roles import require_right
 from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.webhooks import gather
-from memoryhub.models import Delivery, Member, Pause, Role, User, Webhook
+from memoryhub.models import Delivery, Pause, Webhook
 from memoryhub.models.audit import ActorKind
 from memoryhub.pure import chain, ids, outgoing
 from memoryhub.pure.webhook_rules import chat, events as webhook_events, schedule, signing
@@ -30,10 +29,6 @@ class TooManyWebhooks(Exception):
 
 class UnknownEvent(Exception):
     """There is no such event."""
-
-
-class MayNotManage(Exception):
-    """The person may no longer manage the webhooks of the store, or of the hub."""
 
 
 class NoSuchWebhook(Exception):
@@ -78,28 +73,17 @@ def without_secret(url: str, *, is_chat: bool) -> str:
 def place(store_id: str | None, act: Act) -> Iterator[Tell]:
     """Lock a webhook's store (None: the hub); yield a function that writes the entry. Raises tree.NoSuchStore.
 
-    The hub's chain is locked too, so that no one takes the right from an acting person at the same moment. Raises
-    MayNotManage if the person no longer has it.
+    Raises RightLost if a person acts who may not manage it any more.
     """
     if store_id is not None:
         with tree.locked(store_id, act) as store:
-            audit.lock_hub()
-            _require_right(store_id, act.actor)
+            require_right(act.actor, store_id)
             yield lambda record: tree.commit(store, record)
     else:
         with writing():
             head = audit.lock_hub()
-            _require_right(None, act.actor)
+            require_right(act.actor, None)
             yield lambda record: audit.append(head, act, record)
-
-
-def _require_right(store_id: str | None, actor: Actor) -> None:
-    if actor.kind != ActorKind.USER:
-        return
-    active = User.objects.filter(pk=actor.id, is_active=True)
-    admins = Member.objects.filter(store=store_id, user=OuterRef("pk"), role=Role.ADMIN)
-    if not active.filter(Q(is_superuser=True) | Exists(admins)).exists():
-        raise MayNotManage
 
 
 # ------------------------------------------------------------------------------------------------ making and changing

@@ -54,12 +54,8 @@ def issue_key(request: Request, agent_id: str) -> HttpResponse:
         return see_other(request, "agent", agent.id)
     acting = by(request)
     chosen = {name: form.cleaned_data[name] for name in ("name", "access")} | form.reach()
-    try:
-        key, secret = keys_and_roles.issue_key_by(
-            person(request), agent, expires_at=form.expires_at(acting["at"]), **chosen, **acting
-        )
-    except keys_and_roles.MayNotIssue:
-        raise PermissionDenied from None
+    expires_at = form.expires_at(acting["at"])
+    key, secret = keys_and_roles.issue_key_by(person(request), agent, expires_at=expires_at, **chosen, **acting)
     return issued(request, key, secret)
 
 

@@ -55,13 +55,10 @@ def replace_key(request: Request, key_id: str) -> HttpResponse:
     if not spend_form(request):
         return see_other(request, "agent", key.agent_id)
     acting = by(request)
-    try:
-        new, secret = keys_and_roles.issue_key_by(
-            user, key.agent, name=form.cleaned_data["name"], access=Access(key.access), all_stores=key.all_stores,
-            stores=stores, expires_at=form.expires_at(acting["at"]), **acting,
-        )  # fmt: skip
-    except keys_and_roles.MayNotIssue:
-        raise PermissionDenied from None
+    new, secret = keys_and_roles.issue_key_by(
+        user, key.agent, name=form.cleaned_data["name"], access=Access(key.access), all_stores=key.all_stores,
+        stores=stores, expires_at=form.expires_at(acting["at"]), **acting,
+    )  # fmt: skip
     if form.cleaned_data.get("rules"):
         _name_too(request, key, new)
     return issued(request, new, secret, old=key)

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from memoryhub.actions.memories import viewing
 from memoryhub.models import MemoryStore, MemoryVersion
 from memoryhub.pure.text.diffs import Diff
-from memoryhub.web.common.guards.access import act, missing_if_deleted
+from memoryhub.web.common.guards.access import act, refused_if_gone
 from memoryhub.web.common.request import Request
 
 Place = tuple[str, str | None]
@@ -52,5 +52,5 @@ def record(request: Request) -> None:
     """Write an entry for each store whose texts the page shows."""
     for store_id, shown in sorted(getattr(request, "shown_texts", {}).items()):
         if shown and request.resolver_match:
-            with missing_if_deleted():
+            with refused_if_gone():
                 viewing.note(store_id, str(request.resolver_match.url_name), shown, act(request))

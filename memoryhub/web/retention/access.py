@@ -9,7 +9,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse
 
 from memoryhub.models import MemoryStore, RetentionPolicy, Role, Run
-from memoryhub.web.common.guards.access import View, missing_if_deleted, person
+from memoryhub.web.common.guards.access import View, person, refused_if_gone
 from memoryhub.web.common.request import Request
 
 
@@ -26,7 +26,7 @@ def of_policy(view: View) -> View:
         if policy is None:
             raise Http404
         _let_in(request, policy.store, Role.ADMIN)
-        with missing_if_deleted():
+        with refused_if_gone():
             return view(request, policy, *args, **kwargs)
 
     return guarded
@@ -47,7 +47,7 @@ def of_run(least: Role) -> Callable[[View], View]:
             if run is None:
                 raise Http404
             _let_in(request, run.store, least)
-            with missing_if_deleted():
+            with refused_if_gone():
                 return view(request, run, *args, **kwargs)
 
         return guarded

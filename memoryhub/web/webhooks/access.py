@@ -1,7 +1,6 @@
 """Access to the pages of a webhook: for admins of its store; for a webhook of the hub, only superusers."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar
 
@@ -10,10 +9,10 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse
 from django.urls import reverse
 
-from memoryhub.actions.webhooks.manage import MayNotManage, NoSuchWebhook
+from memoryhub.actions.webhooks.manage import NoSuchWebhook
 from memoryhub.models import MemoryStore, Role, Webhook
 from memoryhub.web.common import pages
-from memoryhub.web.common.guards.access import View, person
+from memoryhub.web.common.guards.access import View, person, refused_if_gone
 from memoryhub.web.common.request import Request
 
 T = TypeVar("T")
@@ -32,19 +31,10 @@ def of_webhook(view: View) -> View:
         if webhook is None or (webhook.store is not None and webhook.store.deleted_at is not None):
             raise Http404
         request.role = _role(request, webhook.store)
-        with forbidden_if_lost():
+        with refused_if_gone():
             return view(request, webhook, *args, **kwargs)
 
     return guarded
-
-
-@contextmanager
-def forbidden_if_lost() -> Iterator[None]:
-    """Raise PermissionDenied if the person has lost the right in the meantime."""
-    try:
-        yield
-    except MayNotManage:
-        raise PermissionDenied from None
 
 
 def _role(request: Request, store: MemoryStore | None) -> Role:

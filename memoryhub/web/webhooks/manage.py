@@ -19,7 +19,7 @@ from memoryhub.web.common.pages import see_other
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.responses import fresh_form, spend_form
 from memoryhub.web.webhooks import sentences
-from memoryhub.web.webhooks.access import context, done, forbidden_if_lost, list_url, of_webhook
+from memoryhub.web.webhooks.access import context, done, list_url, of_webhook
 from memoryhub.web.webhooks.forms import WebhookForm
 from memoryhub.web.webhooks.snippets import SNIPPETS
 
@@ -47,8 +47,7 @@ def _new(request: Request, store: MemoryStore | None) -> HttpResponse:
     if not spend_form(request):
         return see_other(list_url(store))
     try:
-        with forbidden_if_lost():
-            made = manage.create_webhook(store.pk if store else None, form.settings(), act(request))
+        made = manage.create_webhook(store.pk if store else None, form.settings(), act(request))
     except TooManyWebhooks:
         form.add_error(None, _("There are already %(most)s webhooks. Delete one first.") % {"most": manage.MOST})
         return _asked(request, store, form, None)

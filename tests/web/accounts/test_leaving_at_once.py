@@ -8,10 +8,14 @@ import pytest
 from django.db import connection
 
 from memoryhub.actions.accounts import keys_and_roles, people
+from memoryhub.actions.accounts.administrators import set_administrator
 from memoryhub.actions.core.audit import Act
+from memoryhub.actions.core.rules.roles import RightLost
 from memoryhub.actions.webhooks import manage
 from memoryhub.models import Access, Agent, Key, MemoryStore, Role, User, Webhook
+from memoryhub.web.accounts import administrators, people as people_pages
 from memoryhub.web.agents import keys as agent_keys, replacing
+from memoryhub.web.stores import members
 from memoryhub.web.stores.members import keys as store_keys
 from memoryhub.web.webhooks import manage as webhook_pages
 from tests.api.harness import new_store
@@ -87,6 +91,49 @@ def test_an_admin_issues_keys_only_to_their_own_stores_and_to_agents_without_a_k
     assert Agent.objects.get().keys.count() == 2
 
 
+def lost_after(module: Any, name: str, lose: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a view lose the right of its person after one of its steps."""
+    step = getattr(module, name)
+    monkeypatch.setattr(module, name, lambda *args, **named: (step(*args, **named), lose())[0])
+
+
+@pytest.mark.both_databases
+def test_an_admin_of_a_store_who_is_removed_at_this_moment_gives_nobody_a_role(
+    store: MemoryStore, alice: User, bob: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = signed_in(alice)
+    lost_after(members, "_member", lambda: keys_and_roles.set_role(store, alice, None, **BY), monkeypatch)
+    own = f"/stores/{store.id}/members/{alice.id}/role"
+    assert client.post(own, {"role": "admin"}).status_code == 403
+    assert alice.role_in(store) is None, "not an admin again by the wish to stay one"
+    for other in (alice, bob):
+        with pytest.raises(RightLost):
+            keys_and_roles.set_role(store, other, Role.CURATOR, **by(alice))
+    assert bob.role_in(store) is Role.VIEWER, "as before"
+
+
+@pytest.mark.both_databases
+@pytest.mark.parametrize("way", ["administrator", "active"])
+def test_an_administrator_who_is_removed_at_this_moment_does_not_undo_it(
+    superuser: User, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = new_person("Other", is_superuser=True)
+    client = signed_in(other)
+
+    def lose() -> None:
+        people.set_active(other, False, **BY)
+        set_administrator(other, False, **BY)
+
+    lost_after(administrators if way == "administrator" else people_pages, "get_object_or_404", lose, monkeypatch)
+    answer = client.post(f"/people/{other.id}/{way}", {"is_one": "1", "active": "1"})
+    assert answer.status_code in (303, 403)
+    for again in (set_administrator, people.set_active):
+        with pytest.raises(RightLost):
+            again(other, True, **by(other))
+    other.refresh_from_db()
+    assert not other.is_active and not other.is_superuser
+
+
 @pytest.mark.both_databases
 @pytest.mark.parametrize("act", ["edit", "resume"])
 def test_a_webhook_is_not_changed_by_who_has_lost_the_right(store: MemoryStore, alice: User, act: str) -> None:
@@ -94,7 +141,7 @@ def test_a_webhook_is_not_changed_by_who_has_lost_the_right(store: MemoryStore, 
     manage.pause(hook.pk, by_alice)
     keys_and_roles.set_role(store, alice, None, **BY)
     wanted = manage.WebhookSettings("hook", "https://late.example.com/", ("memory.created",))
-    with pytest.raises(manage.MayNotManage):
+    with pytest.raises(RightLost):
         manage.edit_webhook(hook.pk, wanted, by_alice) if act == "edit" else manage.resume(hook.pk, by_alice)
 
 

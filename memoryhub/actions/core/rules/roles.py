@@ -1,8 +1,32 @@
-"""Writes the rows of roles, inside the transaction of an act on their store."""
+"""Writes the rows of roles, and asks for the role of who acts, inside the transaction of an act on their store."""
 
 from datetime import datetime
 
+from django.db.models import Exists, OuterRef, Q
+
+from memoryhub.actions.core import audit
+from memoryhub.actions.core.audit import Actor
 from memoryhub.models import Member, MemoryStore, Role, User
+from memoryhub.models.audit import ActorKind
+
+
+class RightLost(Exception):
+    """The acting person does not have the right, or has it no more."""
+
+
+def require_right(actor: Actor, store_id: str | None) -> None:
+    """Raise RightLost if a person acts who does not govern the store (None: the hub).
+
+    The view has checked it before. Call it again once the store is locked, for what outlasts the right, such as a role:
+    it locks the hub's chain, so that nobody takes the right away at the same moment.
+    """
+    if actor.kind != ActorKind.USER:
+        return
+    audit.lock_hub()
+    admins = Member.objects.filter(store=store_id, user=OuterRef("pk"), role=Role.ADMIN)
+    active = User.objects.filter(pk=actor.id, is_active=True)
+    if not active.filter(Q(is_superuser=True) | Exists(admins)).exists():
+        raise RightLost
 
 
 def write_role(store: MemoryStore, user: User, role: Role | None, at: datetime) -> Role | None:

@@ -11,6 +11,7 @@ from django.http import Http404, HttpResponse
 from django.utils import timezone
 
 from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.core.rules.roles import RightLost
 from memoryhub.actions.core.tree import NoSuchStore
 from memoryhub.models import Door, MemoryStore, Role, User
 from memoryhub.web.common.request import Request
@@ -21,12 +22,15 @@ StoreView = Callable[Concatenate[Request, MemoryStore, P], HttpResponse]
 
 
 @contextmanager
-def missing_if_deleted() -> Iterator[None]:
-    """Raise Http404 if the memory store was deleted after the view began."""
+def refused_if_gone() -> Iterator[None]:
+    """Raise Http404 if the memory store was deleted after the view began, and PermissionDenied if the person
+    has lost the right."""
     try:
         yield
     except NoSuchStore:
         raise Http404 from None
+    except RightLost:
+        raise PermissionDenied from None
 
 
 def signed_in(view: View) -> View:
@@ -35,7 +39,7 @@ def signed_in(view: View) -> View:
     @login_required
     @wraps(view)
     def guarded(request: Request, *args: Any, **kwargs: Any) -> HttpResponse:
-        with missing_if_deleted():
+        with refused_if_gone():
             return view(request, *args, **kwargs)
 
     return guarded
@@ -49,7 +53,8 @@ def superuser_only(view: View) -> View:
     def guarded(request: Request, *args: Any, **kwargs: Any) -> HttpResponse:
         if not person(request).is_superuser:
             raise PermissionDenied
-        return view(request, *args, **kwargs)
+        with refused_if_gone():
+            return view(request, *args, **kwargs)
 
     return guarded
 
@@ -74,7 +79,7 @@ def in_store(least: Role) -> Callable[[StoreView[P]], View]:
             if not role.includes(least) or (store.copy_of is not None and is_act):
                 raise PermissionDenied
             request.role = role
-            with missing_if_deleted():
+            with refused_if_gone():
                 return view(request, store, *args, **kwargs)
 
         return guarded

@@ -1,6 +1,5 @@
 """The keys that can access a memory store. The store's admins may issue keys to this store only."""
 
-from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
@@ -42,8 +41,6 @@ def store_keys(request: Request, store: MemoryStore) -> HttpResponse:
         return see_other(request, "store_keys", store.id)
     try:
         key, secret = _issue(request, store, form)
-    except keys_and_roles.MayNotIssue:
-        raise PermissionDenied from None
     except keys_and_roles.NameTaken:
         form.add_error("new_agent", _("Another agent has this name."))
         return _page(request, store, form)
