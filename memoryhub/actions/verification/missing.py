@@ -1,10 +1,12 @@
 """Records why entries that checkpoints name are missing from the database, for example after a restore.
 
 The record is an act with an entry in the hub's chain. For each chain, it names the last entry that exists and the last
-entry in a checkpoint. It explains the checkpoints between these two entries, if they are older than the act.
+entry in a checkpoint. It explains the checkpoints between these two entries, if they are older than the act. If the
+clock was ahead when some of them were written, the record has the period of their moments, and explains these too.
 """
 
 import json
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -25,7 +27,8 @@ COMMAND = "accept_missing"
 class Missing:
     """A chain whose entries after `kept`, up to `last`, are missing.
 
-    `reason` and `at` belong to the act that accepted the gap.
+    `reason` and `at` belong to the act that accepted the gap. `ahead` has the first and the last moment of the missing
+    checkpoints that were written while the clock was ahead of the act.
     """
 
     chain: str
@@ -33,11 +36,15 @@ class Missing:
     last: int
     reason: str = ""
     at: datetime | None = None
+    ahead: tuple[str, str] | None = None
 
     def explains(self, checkpoint: Checkpoint) -> bool:
-        """Return whether a checkpoint names one of the missing entries and was written before the act."""
+        """Return whether a checkpoint names one of the missing entries and was there at the time of the act."""
         within = checkpoint.chain == self.chain and self.kept < checkpoint.seq <= self.last
-        return within and self.at is not None and checkpoint.at <= chain.moment(self.at)
+        if not within or self.at is None:
+            return False
+        first, last = self.ahead or ("", "")
+        return checkpoint.at <= chain.moment(self.at) or first <= checkpoint.at <= last
 
     def __str__(self) -> str:
         said = f"accepted at {self.at:%Y-%m-%d %H:%M}: {self.reason}"
@@ -55,28 +62,37 @@ def all_accepted() -> list[Missing]:
     found = []
     for input, at in entries.values_list("input", "at"):
         details = json.loads(input or "{}")
-        rows = details.get("chains") or []
-        found += [Missing(str(name), int(kept), int(last), str(details.get("reason")), at) for name, kept, last in rows]
+        rows, ahead = details.get("chains") or [], details.get("ahead") or {}
+        for name, kept, last in rows:
+            moments = tuple(ahead[name]) if name in ahead else None
+            found.append(Missing(str(name), int(kept), int(last), str(details.get("reason")), at, moments))
     return found
 
 
-def find(path: Path) -> list[Missing]:
+def find(path: Path, now: datetime) -> list[Missing]:
     """Return the chains for which unexplained checkpoints name entries that are missing or different."""
     explained = all_accepted()
-    wrong: dict[str, tuple[int, int]] = {}
+    wrong: dict[str, list[Checkpoint]] = defaultdict(list)
     for placed in reading.Files(path):
-        one, seq = placed.checkpoint, placed.checkpoint.seq
+        one = placed.checkpoint
         if not any(reason.explains(one) for reason in explained) and not _is_there(one):
-            first, last = wrong.get(one.chain, (seq, seq))
-            wrong[one.chain] = min(first, seq), max(last, seq)
-    return [Missing(name, _kept(name, first), last) for name, (first, last) in sorted(wrong.items())]
+            wrong[one.chain].append(one)
+    return [_gap(name, wrong[name], chain.moment(now)) for name in sorted(wrong)]
+
+
+def _gap(name: str, wrong: Sequence[Checkpoint], now: str) -> Missing:
+    seqs, later = [one.seq for one in wrong], [one.at for one in wrong if one.at > now]
+    ahead = (min(later), max(later)) if later else None
+    return Missing(name, _kept(name, min(seqs)), max(seqs), ahead=ahead)
 
 
 def accept(path: Path, reason: str, act: Act) -> Sequence[Missing]:
     """Record why entries are missing, and return the gaps. If there are no gaps, nothing is written."""
-    found = find(path)
+    found = find(path, act.at)
     if found:
-        details = {"reason": reason, "chains": [[one.chain, one.kept, one.last] for one in found]}
+        details: dict[str, object] = {"reason": reason, "chains": [[one.chain, one.kept, one.last] for one in found]}
+        if ahead := {one.chain: one.ahead for one in found if one.ahead}:
+            details["ahead"] = ahead
         with writing():
             audit.on_hub(act, Record(COMMAND, input=audit.to_json(details)))
     return found

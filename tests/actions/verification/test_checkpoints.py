@@ -3,15 +3,17 @@
 import io
 import json
 import os
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from django.core.management import call_command
 from django.db import connection
 
-from memoryhub.actions.verification import checkpoints, verify
+from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.verification import checkpoints, missing, verify
 from memoryhub.actions.verification.checkpoints import check as verification_checkpoints, reading as checkpoint_reading
-from memoryhub.models import AuditChain, AuditEntry
+from memoryhub.models import AuditChain, AuditEntry, Door
 from tests.api.harness import AT, Hub, new_hub
 from tests.api.server import Agent, served
 
@@ -74,6 +76,25 @@ def test_other_entries_in_the_place_of_those_cut_off_are_noticed(long: Hub, tmp_
     assert verify.verify(long.store.id)[1] is None
     problem = verify.verify(long.store.id, path)[1]
     assert problem is not None and "it is not the one" in problem.what
+
+
+def test_what_a_clock_that_was_ahead_has_written_can_be_accepted_and_explains_no_later_loss(
+    long: Hub, tmp_path: Path
+) -> None:
+    path = tmp_path / "checkpoints.jsonl"
+    checkpoints.append(path, AT + timedelta(days=400))
+    cut_off_whole(long)
+    act = Act(Actor.system("test"), Door.COMMAND, AT + timedelta(days=1))
+    assert [one.chain for one in missing.accept(path, "put back", act)] == [long.store.id]
+    assert verify.verify(long.store.id, path)[1] is None
+    assert missing.accept(path, "put back", act) == []
+    for number in range(20):
+        long.call(command="create", path=f"/memories/{number}.md", file_text="again")
+    checkpoints.append(path, AT + timedelta(days=2))
+    assert verify.verify(long.store.id, path)[1] is None
+    cut_off_whole(long)
+    problem = verify.verify(long.store.id, path)[1]
+    assert problem is not None and "it is missing" in problem.what
 
 
 @pytest.mark.both_databases
