@@ -132,6 +132,8 @@ def test_a_directory_without_a_slash_at_the_end_is_recognized(client: Client, st
     assert "/customers/" in answer("/memories/customers").partition(SAID)[2]
     said = "For all memories in it, write /customers/"
     assert said in answer("/customers") and "0 memories match now" in answer("/customers")
+    rehearsed = client.post(reverse("new_policy", args=[store.pk]), PLACES["a policy"][1] | {"pattern": "/customers"})
+    assert rehearsed.content.decode().count(said) == 2, "beside the pattern, and beside what a run would do"
     for other in ("/customers/", "/customers/acme.md", "/other", "/cust*", ""):
         assert said not in answer(other), other
     write(store, "/customer")
