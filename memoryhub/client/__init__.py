@@ -344,7 +344,8 @@ def _outcome(hub: _Hub, answer: object) -> str:
 
 
 def _paths(hub: _Hub, page: object) -> list[str]:
-    """Return the paths on a page of the root, in the API's form, without the final `/` of directories."""
+    """Return the paths in one page of the listing of the root directory, without the final `/` of directories. If
+    `page` is no such listing, raise the error that the address is no hub."""
     if not isinstance(page, dict) or not isinstance(page.get("data"), list):
         raise _no_hub(hub)
     return [str(item["path"]).rstrip("/") for item in page["data"]]

@@ -254,8 +254,9 @@ class Application:
                 memory, disk = memory - body.in_memory, disk - body.on_disk
 
     def _stop(self) -> None:
-        """Begin to stop, when granian accepts no more connections: cancel bodies, let threads finish, then close all
-        connections."""
+        """Begin the shutdown, once granian accepts no more connections. `_tick` then cancels requests whose body is
+        still arriving; after STOPPING_FOR seconds, all connections are closed. Until then, the threads may finish their
+        answers."""
         self.stopping = True
         self.loop.call_later(STOPPING_FOR, self.guard.cut, {"*"})
 

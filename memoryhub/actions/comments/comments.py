@@ -261,7 +261,8 @@ def _comments_on(subject: Subject) -> CommentQuerySet:
 
 
 def _count_note(subject: Subject) -> None:
-    """Count a note that waits at a memory. Raises TooManyNotes."""
+    """Add one to a memory's count of notes that no agent has received yet. Raises TooManyNotes if the memory has
+    MOST_NOTES. Notes on a proposal are not counted."""
     if isinstance(subject, Memory):
         if subject.waiting_notes >= MOST_NOTES:
             raise TooManyNotes

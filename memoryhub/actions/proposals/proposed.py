@@ -86,7 +86,8 @@ def _in_part(
 def _around(
     proposal: Proposal, cut: Collection[str], groups: Mapping[str, Sequence[ProposedChange]]
 ) -> tuple[MemoryVersionQuerySet, MemoryVersionQuerySet]:
-    """Return two queries for these memories: the versions that the merge made, and the versions before those."""
+    """Return two queries for the memories in `cut`: the versions that the merge of the proposal made, and the versions
+    right before those."""
     versions, seq = MemoryVersion.objects.filter(store_id=proposal.store_id, memory_id__in=cut), proposal.seq or 0
     if not proposal.was_decided_elsewhere:
         return versions.filter(seq=seq), versions.filter(superseded_seq=seq)

@@ -220,11 +220,11 @@ def _deliver(rows: Sequence[Delivery], at: datetime) -> None:
 
 
 def next_of(webhook_id: str) -> datetime | None:
-    """Return when a webhook's next delivery is due: the first one in order, or one that is `aside`. Return None if none
-    waits.
+    """Return when a webhook's next delivery is due, or None if none waits. It is the earlier of two times: that of the
+    first delivery in order, and the earliest of those that are `aside`.
 
-    The webhook is locked first. Otherwise a delivery that is committed before the caller saves the result would wait
-    until another delivery comes.
+    This locks the webhook first. Without the lock, a delivery could be committed after this reading. The result that
+    the caller then saves would not count that delivery, and it would wait until another delivery comes.
     """
     list(Webhook.objects.select_for_update(no_key=True).filter(pk=webhook_id).values_list("pk"))
     waiting = Delivery.objects.waiting().filter(webhook_id=webhook_id)

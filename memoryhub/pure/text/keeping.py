@@ -108,8 +108,11 @@ def short_answer(answer: str, quoted: str) -> str:
 
 
 def short_listing(answer: str) -> str:
-    """Return the listing of a directory as it is stored: its first lines, at most MOST bytes of JSON, and the size of
-    the whole. It is cut between lines, so that no part of a path is left which a redaction would not find."""
+    """Return the listing of a directory as it is stored.
+
+    A long listing is cut after its last complete line that fits into MOST bytes of JSON; then follows the size of the
+    whole. No path is cut in the middle, because a redaction would not find a part of a path.
+    """
     if len(answer) <= MOST and len(_to_json(answer)) <= MOST:
         return answer
     return _begin(answer, MOST).rpartition("\n")[0] + "\n" + _kept_in_part(answer)

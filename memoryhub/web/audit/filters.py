@@ -66,7 +66,8 @@ class Filter(KeyValues):
 
     @classmethod
     def meant(cls, term: Term) -> Term:
-        """Return the phrase. A path in it gets a final slash, so that it means everything in that directory."""
+        """Return a filter as it is meant: the value of a `path` filter gets a final slash, because it means everything
+        in that directory. Any other filter is returned unchanged."""
         return replace(term, value=term.value.rstrip("/") + "/") if base(term.key) == "path" else term
 
 

@@ -47,7 +47,8 @@ def decide_all_findings(request: Request) -> HttpResponse:
 
 
 def _decided(request: Request, stores: Sequence[str]) -> HttpResponse:
-    """Do the decision about one finding (`one`) or about all in `finding`. Before a dismissal, ask for a reason."""
+    """Decide about the findings that the submitted form names, in these stores: one (field `one`) or all that are
+    selected (field `finding`). Before a dismissal, ask for a reason."""
     name, _colon, one = request.POST.get("one", "").partition(":")
     decision = name or request.POST.get("decision", "")
     if decision not in STATES:

@@ -215,10 +215,11 @@ def _compared(old: MemoryVersion | None, new: MemoryVersion, options: Options) -
 
 
 def _picked(memory: Memory, written: str, otherwise: int) -> tuple[MemoryVersion, str]:
-    """Return a version and a sentence. Raise Http404 if neither version exists.
+    """Return the requested version and an empty sentence.
 
-    The result is the requested version, with an empty sentence. If that does not exist, the result is the version with
-    the number `otherwise`, and the sentence says why. The sentence is empty if no version was requested.
+    If the requested version does not exist, return the version with the number `otherwise`, and a sentence that says
+    why. If no version was requested (`written` is empty), that sentence is empty. Raise Http404 if the version
+    `otherwise` does not exist either.
     """
     found = MemoryVersion.objects.of_memory(memory).select_related("text")
     picked = None

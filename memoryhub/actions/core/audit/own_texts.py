@@ -35,10 +35,8 @@ def copy_back(chain: str, seqs: Iterable[int]) -> None:
 
 
 def count_replaced(entry: AuditEntry, input: str | None) -> None:
-    """Count how much the audit grows when another input replaces one that was stored without its text.
-
-    The replacement of other inputs is not counted.
-    """
+    """Add to the chain's bytes what it grows by when `input` replaces the stored input of an entry. Only an input that
+    is stored without its version's text is counted; for any other, nothing happens."""
     lacking = AuditEntry.objects.filter(chain=entry.chain, seq=entry.seq).that_lack_their_text()
     for stored in lacking.values_list(Length("input"), flat=True):
         AuditChain.objects.filter(pk=entry.chain).update(bytes=F("bytes") + len(input or "") - stored)

@@ -208,6 +208,6 @@ def _record(command: str, items: Sequence[Item], details: dict[str, Any]) -> Rec
 
 
 def named_of(items: Sequence[Item]) -> Iterator[str]:
-    """Yield the paths of the first items. A directory's path ends with a slash."""
+    """Yield the paths of the first MOST_TOLD items. A directory's path ends with a slash."""
     for item in items[:MOST_TOLD]:
         yield item.path + "/" if item.is_directory else item.path

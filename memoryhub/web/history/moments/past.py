@@ -111,26 +111,26 @@ def were_there(store_id: str, memories: Collection[str], seq: int) -> set[str]:
 
 
 def may_lack(store_id: str, seq: int) -> bool:
-    """Return whether any version that was current after an entry has been removed."""
+    """Return whether any of the versions that were current right after the entry `seq` is now removed."""
     return bool(_lacking(store_id, seq))
 
 
 def lacks_paths(store_id: str, *seqs: int) -> bool:
-    """Return whether a version that was current after one of these entries has been redacted; its path is then
-    unknown."""
+    """Return whether any version that was current right after one of the entries `seqs` is now redacted. Its path is
+    then unknown."""
     redacted = MemoryVersion.objects.filter(store_id=store_id, path=None)
     return any(redacted.as_of(seq).exists() for seq in seqs)
 
 
 def lacks_memories(store_id: str, seq: int) -> bool:
-    """Return whether a memory that existed after an entry has been removed with all its versions."""
+    """Return whether any memory that existed right after the entry `seq` is now removed with all its versions."""
     memories = _lacking(store_id, seq)
     return Memory.objects.among(store_id, memories).count() < len(memories)
 
 
 def _lacking(store_id: str, seq: int) -> set[str]:
-    """Return the ids of the memories whose version that was current after an entry has been removed. Only the last
-    MOST_LOOKED removed versions up to that entry are checked.
+    """Return the ids of the memories of which the version that was current right after the entry `seq` is now removed.
+    Only the last MOST_LOOKED removed versions up to that entry are checked.
 
     A removed version that no later version superseded does not count: it was the deletion of a memory that was then
     removed.

@@ -246,8 +246,8 @@ def _within(found: Seen, total: int | None) -> Seen:
 def _walk(rows: AuditEntryQuerySet, low: int, high: int, values: int = 1) -> Iterator[Entry]:
     """Yield the entries from one seq to another, newest first, loaded in chunks.
 
-    For one value, an index has the rows in order. For several values, the rows are sorted first, so that the database
-    does not read the whole chain.
+    `values` is the number of values for which the condition of `rows` looks. With one, an index has the rows in order;
+    with several, the rows are sorted first, so that the database does not read the whole chain.
     """
     while high >= low:
         many = by_path_alone(rows, low, high).order_by("-place")
@@ -334,7 +334,8 @@ class _Searches:
 
 
 class _Views:
-    """The newest views by people on pages that showed texts of several versions. No column names these versions."""
+    """The newest entries of people who opened a page with the texts of several versions. The versions are only in the
+    entry's input, because its column `version` can hold but one."""
 
     def __init__(self, wanted: Wanted) -> None:
         self.wanted = wanted
