@@ -119,7 +119,7 @@ def finish(act: Act, name: str, *, accept: bool) -> Verdict:
     if problem and not accept:
         raise Failed(f"The audit of the backup is not right: {problem}.")
     with writing():
-        BackgroundTask.objects.all().delete()  # of the machines of then: `doctor` would find them silent for a week
+        BackgroundTask.objects.all().delete()  # of machines before the restore: `doctor` would call them silent
         last: Any = {**HubSettings.current().backup_last, make.MARK: secrets.token_hex(4)}
         HubSettings.objects.update_or_create(pk=1, defaults={"backup_last": last, "backup_asked": False})
         audit.on_hub(act, Record(COMMAND, input=audit.to_json({"name": name, "problem": problem})))
