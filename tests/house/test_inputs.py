@@ -16,6 +16,7 @@ CONDITIONS = {
     "actions/memories/viewing.py": "the settings of a memory store",
     "actions/webhooks/facts.py": "acts of people and of the hub",
     "web/retention/runs/rows.py": "an undo of a run",
+    "web/sessions/undone.py": "an undo of a session",
     "web/transfer/imports/rows.py": "an undo of an import",
 }
 """The modules with an expression or a condition on the column. It sees what is stored, which may lack a text."""

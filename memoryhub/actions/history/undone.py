@@ -136,15 +136,7 @@ def undoing(store_id: str, seqs: Collection[int]) -> dict[int, Undoing]:
         rows = MemoryVersion.objects.filter(store_id=store_id, seq__in=part).values_list("pk", "seq", "memory_id")
         made |= {pk: seq for pk, seq, _ in rows}
         here |= {pk: memory for pk, _, memory in rows}
-    steps: list[tuple[str, int, str]] = []
-    for memories in in_parts(sorted(set(here.values()))):
-        later = MemoryVersion.objects.filter(store_id=store_id, memory_id__in=memories, seq__gt=min(seqs))
-        steps += later.filter(review_state=None).values_list("pk", "seq", "memory_id")
-    here |= {pk: memory for pk, _, memory in steps}
-    taken, by = taken_out(store_id, [seq for _, seq, _ in steps]), dict[str, int]()
-    for pk, seq, memory in sorted(steps, key=lambda step: -step[1]):
-        if pk not in by:
-            by |= {target: seq for target in taken.get(seq, ()) if here.get(target) == memory}
+    by = undone_in_force(store_id, here, min(seqs)) if here else {}
     gone: dict[int, list[int]] = {}
     for pk in made.keys() & by.keys():
         gone.setdefault(made[pk], []).append(by[pk])
@@ -153,6 +145,21 @@ def undoing(store_id: str, seqs: Collection[int]) -> dict[int, Undoing]:
         seq: Undoing(max(undos), len(undos) + sum(removed[seq]), of[seq] + len(removed[seq]))
         for seq, undos in gone.items()
     }
+
+
+def undone_in_force(store_id: str, versions: Mapping[str, str], after: int) -> dict[str, int]:
+    """Return {version id: seq of the undo in force that undid the version}, for all versions of the memories of the
+    given `versions`, which are {version id: memory}. Only undos after the entry `after` count."""
+    here, steps = dict(versions), list[tuple[str, int, str]]()
+    for memories in in_parts(sorted(set(versions.values()))):
+        later = MemoryVersion.objects.filter(store_id=store_id, memory_id__in=memories, seq__gt=after)
+        steps += later.filter(review_state=None).values_list("pk", "seq", "memory_id")
+    here |= {pk: memory for pk, _, memory in steps}
+    taken, by = taken_out(store_id, [seq for _, seq, _ in steps]), dict[str, int]()
+    for pk, seq, memory in sorted(steps, key=lambda step: -step[1]):
+        if pk not in by:
+            by |= {target: seq for target in taken.get(seq, ()) if here.get(target) == memory}
+    return by
 
 
 def _removed(store_id: str, gone: Mapping[int, Collection[int]]) -> dict[int, list[bool]]:

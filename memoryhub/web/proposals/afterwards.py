@@ -2,9 +2,8 @@
 
 from collections.abc import Sequence
 
-from memoryhub.actions.history.undone import undoing
 from memoryhub.models import MemoryStore, Proposal, ProposalState
-from memoryhub.web.common import pages
+from memoryhub.web.common.versions import undone
 from memoryhub.web.common.versions.undone import Undone
 
 MERGED = (ProposalState.MERGED, ProposalState.PARTLY_MERGED)
@@ -13,10 +12,4 @@ MERGED = (ProposalState.MERGED, ProposalState.PARTLY_MERGED)
 def undone_of(store: MemoryStore, proposals: Sequence[Proposal]) -> dict[str, Undone]:
     """Return {id: the undo of the merge} for those of these proposals whose merge was undone."""
     merged = {one.seq: one.pk for one in proposals if one.seq is not None and one.state in MERGED}
-    if not merged:
-        return {}
-    found = undoing(store.pk, list(merged))
-    entries = pages.entries(store, *(one.seq for one in found.values()))
-    return {
-        merged[seq]: Undone(entries[one.seq], one.count, one.of) for seq, one in found.items() if one.seq in entries
-    }
+    return {merged[seq]: one for seq, one in undone.undone_of(store, list(merged)).items()}

@@ -1,6 +1,6 @@
 """The sessions of a store, and one session with its calls in order and with what it knew."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -26,6 +26,7 @@ from memoryhub.web.sessions import known
 from memoryhub.web.sessions.before import sessions_before
 from memoryhub.web.sessions.calls import BEGINNING, calls_of, figures_of, in_calls, is_proposal, stores_of
 from memoryhub.web.sessions.story import story_of
+from memoryhub.web.sessions.undone import UndoneThere, undone_in
 
 PAGE, LOOKED_AT = 30, 500
 """The number of sessions on a page, and the number of newest entries in which calls without a session are counted."""
@@ -176,7 +177,7 @@ def session(request: Request, session_id: str) -> HttpResponse:
         problem = _("This link is out of date. Here are the first calls of the session.")
         calls = calls_of(found, stores, raw=raw)
     shows_of_stores(request, in_calls(calls.rows))
-    curated = _curated(stores, user)
+    curated, undone = _curated(stores, user), undone_in(found, stores)
     moment, figures = known.moment_of(request.GET, found, stores), figures_of(found, stores)
     return render(
         request,
@@ -187,14 +188,15 @@ def session(request: Request, session_id: str) -> HttpResponse:
             "stores": stores,
             "several": len(stores) > 1,
             "calls": calls,
-            "story": story_of(found, stores, calls),
+            "story": story_of(found, stores, calls, undone),
+            "undone": list(undone.values()),
             "raw": raw,
             "figures": figures,
             "problem": problem or moment.problem,
             "moment": moment,
             "known": known.known(found, stores, moment),
             "before": list(sessions_before(found, stores)),
-            "undo": [store for store in curated if not store.is_archived] if figures.writes or figures.more else [],
+            "undo": _undoable(curated, undone) if figures.writes or figures.more else [],
             "curated": curated,
             "tries": [store.pk for store in curated],
             "section": "agents" if len(stores) > 1 else "stores",
@@ -208,3 +210,9 @@ def _curated(stores: Sequence[MemoryStore], user: User) -> list[MemoryStore]:
     session."""
     roles = ((store, user.role_in(store)) for store in stores)
     return [store for store, role in roles if role is not None and role.includes(Role.CURATOR)]
+
+
+def _undoable(curated: Sequence[MemoryStore], undone: Mapping[str, UndoneThere]) -> list[MemoryStore]:
+    """Return the stores in which something of the session is left to undo."""
+    done = {pk for pk, there in undone.items() if there.is_whole}
+    return [store for store in curated if not store.is_archived and store.pk not in done]

@@ -2,7 +2,7 @@
 findings that arose."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import groupby, pairwise
@@ -13,8 +13,10 @@ from django.utils.translation import gettext as _, ngettext
 from memoryhub.models import AuditEntry, Finding, FindingState, MemoryStore, Session
 from memoryhub.web.common.acts import act_words
 from memoryhub.web.common.texts import kinds
+from memoryhub.web.common.versions.undone import Undone
 from memoryhub.web.sessions.calls import Call, Calls
 from memoryhub.web.sessions.known import Known, Piece, known_before
+from memoryhub.web.sessions.undone import UndoneThere
 
 RUN = 4
 """The least number of consecutive reading or failed calls that are shown as one step."""
@@ -58,17 +60,30 @@ class Arose:
 
 @dataclass(frozen=True, slots=True)
 class CallInWords:
-    """A call with words for what it did, the findings that arose in it, and what the session knew before it."""
+    """A call with words for what it did, the findings that arose in it, what the session knew before it, and the undo
+    of what it wrote."""
 
     call: Call
     words: str
     arose: Sequence[Arose]
     knew: Known | None
+    undone: Undone | None = None
 
     @property
     def knew_last(self) -> Sequence[Piece]:
         """Return what the session had seen most recently before the call."""
         return self.knew.pieces[:FEW] if self.knew else ()
+
+    @property
+    def shows_decision(self) -> bool:
+        """Return whether there is a last decision about the version that is not a part of the shown undo."""
+        decided = self.call.decided
+        return decided is not None and not (self.was_undone and self.undone and decided.seq == self.undone.entry.seq)
+
+    @property
+    def was_undone(self) -> bool:
+        """Return whether the call was undone other than by a decision about its version."""
+        return self.undone is not None and self.undone.entry.command != "revert"
 
     @property
     def is_quiet(self) -> bool:
@@ -128,11 +143,17 @@ class Step:
         return len(self.paths) - len(self.named)
 
 
-def story_of(session: Session, stores: Sequence[MemoryStore], calls: Calls) -> list[Step]:
-    """Return the steps of a page of calls."""
+def story_of(
+    session: Session, stores: Sequence[MemoryStore], calls: Calls, undone: Mapping[str, UndoneThere]
+) -> list[Step]:
+    """Return the steps of a page of calls. `undone` is {store: what was undone of the session there}."""
     arose = _arose([call for call in calls.rows if call.change])
     knew = known_before(session, stores, [call.entry for call in calls.rows if call.key in arose])
-    known = [CallInWords(call, words_of(call), arose.get(call.key, ()), knew.get(call.key)) for call in calls.rows]
+    undos = {(store, seq): undo for store, there in undone.items() for seq, undo in there.writes.items()}
+    known = [
+        CallInWords(call, words_of(call), arose.get(call.key, ()), knew.get(call.key), undos.get(call.key))
+        for call in calls.rows
+    ]
     return _steps(list(_runs(known)))
 
 

@@ -18,6 +18,7 @@ from memoryhub.web.common import moment_addresses
 from memoryhub.web.common.moment_addresses import Scope
 from memoryhub.web.common.versions import memory_of, version_of
 from memoryhub.web.common.versions.removed_history import Lost, lost_of
+from memoryhub.web.common.versions.undone import Undone, undo_of
 from memoryhub.web.history.moments import past
 from memoryhub.web.undo.spread import Spread, Ticks, spread_of
 
@@ -31,7 +32,7 @@ class Task:
 
     An undo has a `spread`; the writes that are ticked in it are undone too. `lost` returns the versions that should be
     undone, but that retention has removed. `lacks` means that retention has removed memories of the moment to restore.
-    `version` is set if only this version is undone.
+    `version` is set if only this version is undone. `undone` returns the undo that was made before.
     """
 
     verb: Literal["restore", "undo"]
@@ -47,6 +48,7 @@ class Task:
     lost: Callable[[], Lost] = Lost
     lacks: bool = False
     version: MemoryVersion | None = None
+    undone: Callable[[], Undone | None] = lambda: None
 
 
 def to_moment(store: MemoryStore, seq: int, scope: Scope) -> Task:
@@ -175,7 +177,10 @@ def _undo(
     def spread(user: User, ticks: Ticks) -> Spread:
         return spread_of(store, versions(), user, ticks)
 
-    return Task("undo", title, lead, back_url, back, plan, apply, spread=spread, lost=lost)
+    def undone() -> Undone | None:
+        return undo_of(store, versions())
+
+    return Task("undo", title, lead, back_url, back, plan, apply, spread=spread, lost=lost, undone=undone)
 
 
 def _session_url(store_id: str, session_id: str) -> str:

@@ -160,6 +160,7 @@ def _page(
     flags = decisions.without_flags(store.pk, apply_plan.entry_versions(store.pk, *asked.ticks.flag))
     words = _labels(task, changes["preview"].count, len(flags), is_empty=plan.is_empty)
     more = {"task": task, "lost": task.lost(), "plan": plan, "problem": problem, "button": words, "tab": "moments"}
+    more |= {"undone": task.undone() if plan.is_empty else None}
     more |= {"next": pages.came_from(request), "agent": _agent(task), "longest_note": LONGEST_NOTE}
     return render(request, "undo/page.html", pages.context(request, store, **changes, **more))
 

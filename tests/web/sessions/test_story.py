@@ -258,9 +258,9 @@ def test_the_proof_of_an_undo_opens_with_what_changed(caller: Caller, alice: Use
 def test_what_was_undone_is_marked_on_the_page_of_its_session(caller: Caller, alice: User) -> None:
     caller.create("/a.md", "one\n")
     caller.replace("/a.md", "one", "one and more")
-    assert ">reverted</span>" not in body(alice)
+    assert "undone</span>" not in body(alice)
     client = signed_in(alice)
     address = reverse("undo_entry", args=[caller.store.pk, caller.last.seq])
     client.post(address, {"digest": client.get(address).context["plan"].digest, "shown": ""})
     steps = body(alice).split("story-title")[1:]
-    assert [">reverted</span>" in step for step in steps] == [False, True]
+    assert ["undone</span>" in step for step in steps] == [False, True]

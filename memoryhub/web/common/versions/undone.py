@@ -1,8 +1,12 @@
-"""Sentences for pages on the undo of an import, a merge or a retention run."""
+"""Sentences for pages on the undo of an import, a merge, a retention run, a session or another act."""
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from memoryhub.models import AuditEntry
+from memoryhub.actions.core.plans import in_parts
+from memoryhub.actions.history.undone import undoing, undone_in_force
+from memoryhub.models import AuditEntry, MemoryStore, MemoryVersion
+from memoryhub.web.common import pages
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,3 +21,25 @@ class Undone:
     @property
     def is_whole(self) -> bool:
         return self.count == self.of
+
+
+def undone_of(store: MemoryStore, seqs: Collection[int]) -> dict[int, Undone]:
+    """Return {seq of an entry: its undo} for those of the given entries that are undone, in whole or in part."""
+    found = undoing(store.pk, seqs) if seqs else {}
+    entries = pages.entries(store, *(one.seq for one in found.values())) if found else {}
+    return {seq: Undone(entries[one.seq], one.count, one.of) for seq, one in found.items() if one.seq in entries}
+
+
+def undo_of(store: MemoryStore, versions: Sequence[str]) -> Undone | None:
+    """Return the newest undo in force of the given versions, with the number of these versions that are undone; None
+    if none is."""
+    rows: list[tuple[str, str, int]] = []
+    for part in in_parts(versions):
+        rows += MemoryVersion.objects.among(store.pk, part).values_list("pk", "memory_id", "seq")
+    if not rows:
+        return None
+    of_memories = {pk: memory for pk, memory, _ in rows}
+    by = undone_in_force(store.pk, of_memories, min(seq for *_rest, seq in rows))
+    undos = [by[pk] for pk in of_memories if pk in by]
+    entry = pages.entries(store, max(undos)).get(max(undos)) if undos else None
+    return Undone(entry, len(undos), len(of_memories)) if entry else None
