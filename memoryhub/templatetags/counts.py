@@ -21,8 +21,10 @@ ANYONE = "the person who is asking"
 
 
 class Counts(NamedTuple):
-    """`findings` are open in the stores of the person, `notices` are of conversations that the person has not
-    dismissed; `versions` are unreviewed and `proposals` open where the person decides. Each is up to its bound."""
+    """The numbers in the bar of each page. `findings` counts open findings in the stores that the person may see.
+    `notices` counts conversations with a notice that the person has not dismissed. `versions` counts unreviewed
+    versions, and `proposals` open proposals, in the stores in which the person decides about them. No number is higher
+    than MOST (for `notices`: MOST_NOTICES)."""
 
     findings: int = 0
     notices: int = 0
@@ -55,12 +57,14 @@ def counts_for(user: User | AnonymousUser) -> Counts:
 
 @cache
 def _statement(everywhere: bool) -> tuple[sql.Statement, tuple[object, ...]]:
-    """Return the statement that counts, and its values, of which ANYONE stands for the id of a person."""
+    """Return an SQL statement that selects the numbers of Counts, and the values of its placeholders. The value ANYONE
+    stands for the id of the person."""
     return counted(_counted(User(pk=ANYONE, is_superuser=everywhere)))
 
 
 def _counted(user: User) -> list[QuerySet[Any, Any]]:
-    """Return what is counted, in the order of Counts. Each is in an index, so no row is read."""
+    """Return a query of the rows behind each number, in the order of the fields of Counts. An index answers each query,
+    so no row is read."""
     stores = MemoryStore.objects.visible_to(user).order_by().values("pk")
     waiting = MemoryVersion.objects.unreviewed()
     if not user.is_superuser:

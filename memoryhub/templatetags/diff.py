@@ -79,9 +79,10 @@ def next_piece(context: template.Context) -> int:
 
 
 def _in_room(page: dict[str, Any], frame: "_Frame", rows: Iterable[str], rest_url: str, after: int) -> Iterator[str]:
-    """Yield the rows after the first `after`, until the page's limit of bytes is reached.
+    """Yield the rows after the first `after`, until the HTML of the page's tables reaches MOST_BYTES; then a row that
+    says what is not shown.
 
-    If no other table of the page has used up some of the limit, at least one row is yielded.
+    The first table of the page gets at least one row, even if this row is larger than MOST_BYTES.
     """
     left: int = page.get("_comparison_room", MOST_BYTES)
     if after:
@@ -106,7 +107,8 @@ def _before(frame: "_Frame", rest_url: str) -> str:
 
 
 def _rest(frame: "_Frame", rest_url: str, after: int) -> str:
-    """Return the row that says which lines do not fit, with the link to the next piece or to the text."""
+    """Return the row that says which lines do not fit. It links to the next piece, whose first row is the row number
+    `after`; without a `rest_url`, it links to the new text at the first line that is missing."""
     diff = frame.diff
     words = _("Not shown here: lines %(old)s to %(old_last)s before, lines %(new)s to %(new_last)s after.") % {
         "old": min(frame.shown_old + 1, diff.old_lines),
@@ -173,7 +175,8 @@ class _Frame:
             self.old_number, self.new_number = part.old_number or self.old_number, part.new_number or self.new_number
 
     def start(self, changes: bool) -> tuple[str, str]:
-        """Return a row's id attribute if a change starts in it, and the links to the neighbouring changes."""
+        """Return the id attribute of a row and the links to the neighbouring changes; both are empty unless the row is
+        the first row of a change. `changes` says whether the row belongs to a change."""
         starts = changes and not self.in_change
         self.in_change = changes
         if not starts:
@@ -182,9 +185,11 @@ class _Frame:
         return f' id="{self.prefix}{self.position}"', self._jumps()
 
     def body(self, changes: bool) -> str:
-        """Return HTML that ends a body of the table and starts the next one, or an empty text.
+        """Return HTML that ends a body of the table and starts the next one. `changes` says whether the next row
+        belongs to a change.
 
-        A new body starts where a change with a head begins or ends.
+        A new body starts where a change begins or ends; elsewhere, and in a comparison without `heads`, the result is
+        empty.
         """
         if self.heads is None or changes == self.in_change:
             return ""
@@ -229,14 +234,16 @@ class _Frame:
         return self.labelled(row.new or (), "ins", url) + (self.labels.unended if unended else "")
 
     def labelled(self, spans: tuple[Span, ...], mark: str, url: str = "") -> str:
-        """Return a line with the labels beside it; `url` is the page that shows the whole line."""
+        """Return a line as HTML, followed by the labels that the comparison has for this line. `url` is the page that
+        shows the whole line."""
         beside = self.diff.labels.get("".join(span.text for span in spans), ()) if self.diff.labels else ()
         return _text(spans, mark, url) + "".join(map(label, beside))
 
     def _end_differs(self, number: int | None, last: int) -> bool:
-        """Return whether a line is the last of its text, and the two texts differ in their final line feed.
+        """Return whether line `number` is the last line of its text (`last`), and only one of the two texts ends with a
+        line feed.
 
-        Texts do not differ in this way if one of them is empty.
+        The result is False if one of the texts is empty.
         """
         diff = self.diff
         return number == last and diff.old_no_newline != diff.new_no_newline and min(diff.old_lines, diff.new_lines) > 0

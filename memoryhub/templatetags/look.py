@@ -106,8 +106,8 @@ def exact_time(moment: datetime | None) -> SafeString | str:
 
 @register.simple_tag
 def exact_and_ago(moment: datetime | None) -> SafeString | str:
-    """Return the moment in the person's zone, to the second; for a near moment, also how long ago it is. Empty for
-    None."""
+    """Return the moment in the person's zone, to the second. If it is less than RELATIVE_DAYS away, also say how long
+    ago it is. Return an empty text for None."""
     if moment is None:
         return ""
     now = timezone.now()
@@ -132,7 +132,8 @@ def current(context: template.Context, url: str, section: str = "") -> SafeStrin
 
 @register.simple_tag(takes_context=True)
 def page_of_form(context: template.Context, *, query: bool = False) -> str:
-    """Return the address to which a form on this page leads back."""
+    """Return the address to which a form on this page leads back. With `query`, it includes the query of the page's
+    address."""
     request = context.get("request")
     return page_of(request, query=query) if request else ""
 

@@ -25,14 +25,15 @@ def kept_of(memory: Memory) -> Kept:
 
 @register.simple_tag
 def holds_over(store: MemoryStore, path: str, memory: str = "") -> list[Hold]:
-    """Return the legal hold on a directory or a memory, then the pin. The list has no, one or two holds."""
+    """Return what keeps the directory `path`, or the memory with the id `memory`: the legal hold if there is one, then
+    the pin if there is one."""
     return retention_due.over(store.pk, memory, path, timezone.now())
 
 
 @register.simple_tag
 def hold_fixing(store: MemoryStore, path: str, memory: str = "") -> list[held.Kept]:
-    """Return a list of the legal hold that prevents the renaming of a memory or a directory; the list is empty if there
-    is none."""
+    """Return a list with the legal hold that forbids renaming the directory `path`, or the memory with the id `memory`.
+    The list is empty if nothing forbids it."""
     found = held.fixing(store, path, timezone.now(), memory)
     return [found] if found else []
 

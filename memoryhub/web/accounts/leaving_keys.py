@@ -24,13 +24,14 @@ MOST_KEYS = 500
 
 
 def rows_of(keys: KeyQuerySet, maker: User, user: User) -> list[KeyRow]:
-    """Return the usable keys that `maker` issued, newest first, as rows that `user` may see; at most MOST_KEYS."""
+    """Return those of `keys` that `maker` issued and that are usable, newest first, as rows that `user` may see. Return
+    at most MOST_KEYS rows."""
     now = timezone.now()
     return key_rows(keys.made_by(maker).usable(now).newest()[:MOST_KEYS], user, now)
 
 
 def count_of(keys: KeyQuerySet, maker: User) -> int:
-    """Return the number of usable keys that `maker` issued; `rows_of` returns only the first of them."""
+    """Return how many of `keys` were issued by `maker` and are usable, even if there are more than MOST_KEYS."""
     return keys.made_by(maker).usable(timezone.now()).count()
 
 
@@ -68,11 +69,12 @@ def webhooks_of(webhooks: WebhookQuerySet, maker: User) -> list[Sending]:
 
 @dataclass(slots=True)
 class Ending:
-    """What ends with the right of `leaving`: the `ticked` keys and webhooks, and those that were made after the page
-    was `shown`. So nobody keeps a right by making more of them.
+    """The keys and webhooks that end when `leaving` loses a right: those that `user` `ticked` on the page, and those
+    that were made after the page was shown. So nobody keeps a right by making more keys or webhooks.
 
-    An action asks for them under its locks. Then `revoked` and `paused` have what ended, and `late` counts those of
-    them that the page did not show.
+    `shown` are the ids of the keys and webhooks that the page showed. The action that takes the right away calls `keys`
+    and `webhooks` while it holds its locks. After that, `revoked` and `paused` contain what ended, and `late` counts
+    those of them that the page did not show.
     """
 
     leaving: User
@@ -98,14 +100,14 @@ class Ending:
         return self.revoked
 
     def webhooks(self) -> list[Webhook]:
-        """Return the webhooks to pause."""
+        """Return the webhooks to pause, and remember them as `paused`."""
         known = {one.pk for one in webhooks_of(self.sending, self.leaving) if one.is_known}
         ending = self.ticked | (known - self.shown)
         self.paused = [webhook for webhook in self.sending.active() if webhook.pk in ending]
         return self.paused
 
     def going_on(self) -> tuple[int, int]:
-        """Return how many keys and webhooks of the person go on working."""
+        """Return how many keys and how many webhooks of `leaving` go on working."""
         webhooks = {one.pk for one in self.listed} - {webhook.pk for webhook in self.paused}
         return count_of(self.reaching, self.leaving), len(webhooks)
 
@@ -125,17 +127,18 @@ class Ending:
 
 
 def ending_of(request: Request, leaving: User, reaching: KeyQuerySet, sending: WebhookQuerySet) -> Ending:
-    """Return what ends by the form that the person has sent."""
+    """Return the keys and webhooks that end, as the submitted form has shown and ticked them."""
     shown = frozenset(request.POST.getlist("shown"))
     ticked = frozenset(request.POST.getlist("key") + request.POST.getlist("webhook")) & shown
     return Ending(leaving, person(request), reaching, sending, webhooks_of(sending, leaving), shown, ticked)
 
 
 def told_of(done: str, leaving: User, ending: Ending, links: int, keys: int, webhooks: int) -> str:
-    """Return the sentence for a person who has done this, with what ended and what goes on.
+    """Return a message about an act that took a right from `leaving`. It begins with the sentence `done`, and says how
+    many keys, webhooks and invitations ended and how many go on.
 
-    `links` is the number of invitations that were withdrawn. `keys` and `webhooks` are the numbers of the person's keys
-    and webhooks that go on working.
+    `links` is the number of invitations that were withdrawn. `keys` and `webhooks` are the numbers of keys and webhooks
+    of `leaving` that go on working.
     """
     revoked, paused = len(ending.revoked), len(ending.paused)
     said = [done]

@@ -46,7 +46,8 @@ class Unreachable(Exception):
 @dataclass(frozen=True, slots=True)
 class Said:
     """The statements of the provider about a person. `groups` is None if the provider does not list the person's
-    groups. If `has_more_groups`, that is because there are too many of them (Entra ID lists at most 200)."""
+    groups. `has_more_groups` means that it does not list them because there are too many (Entra ID lists at most
+    200)."""
 
     subject: str
     email: str

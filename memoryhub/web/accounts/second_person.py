@@ -75,8 +75,8 @@ def rows_of(found: list[ActRequest], at: datetime) -> list[Row]:
 
 
 def _subject(request: ActRequest) -> str:
-    """Return the subject of an act that belongs to no memory store: the first of its words. Return an empty text after
-    the words were deleted.
+    """Return the subject of a request whose act belongs to no memory store: the text of the first pair of its words.
+    Return an empty text if the words were deleted, or if the act erases texts.
 
     Texts to erase are shown only on the page of the request.
     """
@@ -143,7 +143,8 @@ def _page(request: Request, found: ActRequest, form: AnswerForm) -> HttpResponse
 
 
 def _hidden(content: Content | None) -> list[tuple[str, str]]:
-    """Return the hidden fields (name, value) with which the allowed form is sent again."""
+    """Return the fields (name, value) of the form with which the act was requested. A form on the page of the allowed
+    request sends them again, hidden."""
     return [(name, value) for name, values in content.fields for value in values] if content else []
 
 
@@ -215,7 +216,8 @@ def withdraw_act(request: Request, request_id: str) -> HttpResponse:
 @require_POST
 @superuser_only
 def set_second_person(request: Request) -> HttpResponse:
-    """Require a second person from now on, or no longer. Ending the requirement needs a second person itself."""
+    """Require a second person for acts that cannot be undone (`on=1`), or end this requirement. To end it, a second
+    person is needed."""
     on = request.POST.get("on") == "1"
     asks = proof(request) if on else guard(request, "unset_second_person", list)
     if asks is not None:

@@ -119,8 +119,7 @@ def _presets(user: User, store: MemoryStore) -> list[ClaudePreset]:
 
 
 def _reached(rows: Iterable[KeyRow]) -> list[MemoryStore]:
-    """Return the active stores that the usable keys among these rows can access and that the rows name, sorted by
-    name."""
+    """Return the active stores that the rows of usable keys name, sorted by name."""
     named = {store.pk: store for row in rows if row.status == "usable" for store in row.scope.stores}
     return sorted((store for store in named.values() if store.archived_at is None), key=lambda store: store.name)
 

@@ -65,13 +65,14 @@ def replace_key(request: Request, key_id: str) -> HttpResponse:
 
 
 def _stores_to_change(key: Key, user: User) -> QuerySet[MemoryStore]:
-    """Return the memory stores with rules that name a key, if the person may change these rules."""
+    """Return the memory stores that have path rules which name `key`, if `user` may change the rules of the store."""
     return MemoryStore.objects.administered_by(user).active().filter(path_rules__contains=key.pk)
 
 
 def _name_too(request: Request, key: Key, new: Key) -> None:
-    """Let the rules that name a key name the new one, too. A store that cannot have so many rules, or that was archived
-    just now, keeps its rules; the page of the new key then says so."""
+    """Change the path rules: each rule that names `key` also names the key `new`. The rules of a store stay unchanged
+    if the store would then have too many rules, or if it was archived just now; the page of the new key then says
+    so."""
     for store in _stores_to_change(key, person(request)):
         with suppress(BadRule, ToolError, NoSuchStore):
             path_rules.name_too(store.pk, key.pk, new.pk, act(request))

@@ -92,8 +92,11 @@ def key_rows(keys: Iterable[Key], user: User, at: datetime) -> list[KeyRow]:
 
 
 def with_tries(rows: Iterable[KeyRow], agent: Agent) -> list[KeyRow]:
-    """Return the rows of keys of an agent, each ended one with the time of the newest request that was refused because
-    of that. It is in the hub's audit, so only administrators of the hub may see it."""
+    """Return the rows of keys of `agent`. A row of an expired or revoked key gets `tried`: the time of the newest
+    request with this key that was refused after the key had ended.
+
+    These times are in the hub's audit, so only administrators of the hub may see them.
+    """
     entries = AuditEntry.objects.of_chain(HUB).by_author(agent.pk).newest()
     newest = entries.values_list("actor_id", "command", "at")[:MOST_REFUSED]
     tried = {key: at for key, command, at in reversed(newest) if command == "refused"}
@@ -107,7 +110,7 @@ def _after_end(key: Key, at: datetime | None) -> datetime | None:
 
 
 def newer_like(key: Key, at: datetime) -> Key | None:
-    """Return the newest usable key that the agent got after this one with the same rights, or None."""
+    """Return the newest usable key that was issued after `key` to the same agent with the same rights, or None."""
     issued = Key.objects.usable(at).filter(
         agent=key.agent_id, access=key.access, all_stores=key.all_stores, created_at__gte=key.created_at
     )
@@ -149,7 +152,7 @@ def agent_rows(agents: Iterable[Agent], user: User, at: datetime) -> list[AgentR
 
 
 def names_twice(agents: Iterable[Agent], user: User) -> set[str]:
-    """Return the folded names that an agent of the list shares with another agent visible to the person."""
+    """Return the folded names of `agents` that several agents visible to `user` have."""
     same = Agent.objects.visible_to(user).filter(folded_name__in={agent.folded_name for agent in agents})
     often = Counter(same.values_list("folded_name", flat=True))
     return {name for name, count in often.items() if count > 1}

@@ -90,8 +90,8 @@ def _guess(kept: Sequence[str], key: str, value: str) -> Guess:
 
 
 def _sentences(typed: str) -> Iterator[tuple[str, str]]:
-    """Yield ("error", kind) for each kind of error with a sentence with which the text begins, or which begins with the
-    text."""
+    """Yield ("error", kind) for each kind of error that has a matching sentence. A sentence matches if `typed` begins
+    with it, or if it begins with `typed`."""
     text = fold(typed.strip().strip('"'))
     for kind in ERRORS:
         beginnings = [fold(one) for one in beginnings_of(kind)] if kind != Kind.OTHER else []

@@ -52,7 +52,7 @@ class Proposed:
 
 
 def proposed_in(chain: str, entries: Iterable[tuple[int, str | None]]) -> dict[int, Proposed]:
-    """Return {seq: the proposal} for those of these (seq, command) that merged a proposal.
+    """Return {seq: the proposal} for the entries whose command merged a proposal. `entries` are pairs (seq, command).
 
     The person who merged the proposal is the actor of the entry.
     """

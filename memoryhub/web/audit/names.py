@@ -43,8 +43,8 @@ def names_in(
 
 
 def _said(inputs: Iterable[EntryInput], start: str) -> set[str]:
-    """Return the ids with this prefix that a sentence names: an id that is a single value, or the only one in a
-    list."""
+    """Return the ids in `inputs` that begin with `start` and that a sentence names: an id that is a single value, or
+    the only one in a list."""
     values = (
         value[0] if isinstance(value, list) and len(value) == 1 else value
         for details in inputs

@@ -116,7 +116,8 @@ def newer_page(search: Search, chains: Sequence[str], after: str, size: int = PA
 
 
 def all_entries(search: Search, bounds: Mapping[str, int]) -> Iterator[list[AuditEntry]]:
-    """Yield every entry up to the given seq of each chain, in chunks and in the order of the pages."""
+    """Yield all entries that match the search, in chunks and in the order of the pages. `bounds` has the last seq to
+    include of each chain."""
     merged = heapq.merge(*(_walk(search, chain, seq) for chain, seq in bounds.items()), key=_key, reverse=True)
     while chunk := list(islice(merged, CHUNK)):
         yield chunk
@@ -220,8 +221,8 @@ class _Streams:
         return list(islice(merged, self.limit))
 
     def gaps(self, shown: Iterable[AuditEntry]) -> dict[str, range]:
-        """Return {chain: range of seqs}. Each seq in the range is a correct bound of the chain for the place after
-        these entries."""
+        """Return {chain: range of seqs} for the place just after the entries `shown`. Any seq in the range of a chain
+        is a correct bound of that place for the chain."""
         counts = Counter(entry.chain for entry in shown)
         return {chain: self._gap(chain, bound.seq, counts[chain]) for chain, bound in self.bounds.items()}
 

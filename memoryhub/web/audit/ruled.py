@@ -19,8 +19,8 @@ _WORDS = {"create": Verb.CREATE, "change": Verb.EDIT, "delete": Verb.DELETE, "re
 
 @dataclass(frozen=True, slots=True)
 class Ruled:
-    """The current decision of the path rules about a call that failed. `query` opens the page of the rules with the
-    same question.
+    """The current decision of the path rules about a call that failed. `query` opens the page of the rules, which then
+    shows the decision about the same agent, verb and path.
 
     `was_refused` says whether a rule refused the call or held it back at the time.
     """

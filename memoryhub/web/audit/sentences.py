@@ -210,7 +210,8 @@ _MADE: dict[str, Callable[[Values], object]] = {
 
 
 def _undo(values: Values, command: Command) -> str:
-    """Return a sentence on what was undone, with the number of later writes by its readers that were undone too."""
+    """Return a sentence on what was undone. It also counts the later writes of sessions that had read what was undone,
+    if these writes were undone too."""
     too = values.number("too") or 0
     more = ngettext(
         "%(said)s, and %(count)s later write of its readers", "%(said)s, and %(count)s later writes of its readers", too
@@ -220,7 +221,8 @@ def _undo(values: Values, command: Command) -> str:
 
 
 def _take_out(values: Values, command: Command) -> str:
-    """Return a sentence on what was taken out, with the number of later writes by its readers that were undone too."""
+    """Return a sentence on what was taken out. It also counts the later writes of sessions that had read what was taken
+    out, if these writes were undone too."""
     too = values.number("too") or 0
     more = ngettext(
         "%(said)s, and undid %(count)s later write of its readers",

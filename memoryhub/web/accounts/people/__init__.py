@@ -78,8 +78,11 @@ def _person(user: User) -> Words:
 
 
 def _invited(given: Mapping[str, Any], who: Mapping[str, Any]) -> tuple[Invitation, str]:
-    """Create one invitation for each store, or one without a store. One link accepts them all: return an invitation
-    with its token."""
+    """Create one invitation for each store in `given`, or a single invitation if `given` has no store. `who` are the
+    keyword arguments that `by` returns.
+
+    Return the invitation that was created last, with its token. A link with this token accepts all the invitations.
+    """
     wanted = {name: given[name] for name in ("email", "is_superuser", "role")}
     first, *others = list(given["stores"]) or [None]
     for store in others:
