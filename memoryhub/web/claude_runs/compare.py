@@ -159,8 +159,8 @@ def _option_words(value: object) -> str:
 
 
 def _aligned(one: Side, two: Side) -> Iterator[tuple[Item | None, Item | None]]:
-    """Yield the calls of both runs in order, as pairs. Calls with the same command and path are in one pair; otherwise
-    one of the two is None."""
+    """Yield the calls of both runs in order, as pairs. A pair has a call of `one` and a call of `two` with the same
+    command and path. A call without a counterpart is in a pair with None."""
     keys = [[_key(item) for item in side.calls] for side in (one, two)]
     for tag, first, end, start, stop in SequenceMatcher(None, keys[0], keys[1], autojunk=False).get_opcodes():
         left, right = one.calls[first:end], two.calls[start:stop]

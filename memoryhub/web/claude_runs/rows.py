@@ -125,7 +125,8 @@ def place_of(store: MemoryStore, run: ClaudeRun, user: User) -> MemoryStore | No
 
 
 def items(place: MemoryStore | None, run: ClaudeRun, after: int) -> list[Item]:
-    """Return at most MOST events after a number, in order. `place` is what `place_of` returns."""
+    """Return the events of the run whose number is greater than `after`, in order and at most MOST of them. `place` is
+    what `place_of` returns."""
     found = list(ClaudeEvent.objects.of_run(run.pk).filter(number__gt=after)[:MOST])
     seqs = [event.seq for event in found if event.seq is not None]
     calls = {}
@@ -138,8 +139,8 @@ def items(place: MemoryStore | None, run: ClaudeRun, after: int) -> list[Item]:
 
 
 def _saved(place: MemoryStore, run: ClaudeRun, found: Sequence[ClaudeEvent]) -> Mapping[int, list[str]]:
-    """Return {number of an answer: the paths that Claude had written before it, newest first}, for the answers with
-    edits of the context."""
+    """Return {number of an answer: paths} for those answers in `found` that edited the context. The paths are those
+    that Claude had written before this answer, newest first."""
     edited = [event.number for event in found if event.kind == ClaudeEventKind.TURN and event.content.get("edits")]
     if not edited:
         return {}

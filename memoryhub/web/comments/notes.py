@@ -8,8 +8,8 @@ from memoryhub.models import Agent, AuditEntry, Comment, Session
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A comment that is a note to an agent. `session` is that of the view that delivered it, or None if the store names
-    no such session.
+    """A comment that is a note to an agent. `session` is the session of the call that delivered the note to the agent.
+    It is None if the note was not delivered, or if the session is not known.
 
     `is_older` means that the comment was edited after it was delivered.
     """

@@ -122,8 +122,8 @@ def _page_of(comment: Comment) -> str:
 
 
 def _place(request: Request, page: str, comment_id: str) -> str:
-    """Return the URL of the page with the form, or `page` if that is not known, at the comment. With `told` in the URL,
-    the page says whom the comment names."""
+    """Return the URL of the page that the form names in `next`, or else `page`, with the comment as its fragment. If
+    the comment has an `@`, the URL has the parameter `told`: then the page says whom the comment names."""
     page = came_from(request).partition("#")[0] or page
     if "@" in request.POST.get("text", ""):
         page += f"{'&' if '?' in page else '?'}told={comment_id}"

@@ -116,7 +116,8 @@ class Page(Generic[M]):
 
 
 def page(rows: QuerySet[M], field: str, after: str, size: int = ROWS) -> Page[M]:
-    """Return the page of rows after a value of the unique `field`, which may belong to a related row (`a__b`)."""
+    """Return a page of at most `size` rows, in the order of the unique `field`: the rows after the value `after`, or
+    the first rows if `after` is empty. The field may belong to a related row (`a__b`)."""
     beyond: dict[str, Any] = {f"{field}__gt": after} if after else {}
     found = list(rows.filter(**beyond).order_by(field)[: size + 1])
     return Page(found[:size], reduce(getattr, field.split("__"), found[size - 1]) if len(found) > size else None)

@@ -17,8 +17,8 @@ Place = tuple[str, str | None]
 
 
 def shows(request: Request, store: MemoryStore, places: Iterable[Place]) -> None:
-    """Note that the page shows texts, or parts of texts, of these memories. With no `places`, only note that the page
-    belongs to a store that records views."""
+    """Note that the page shows texts, or parts of texts, of the memories in `places`. If `places` is empty, only note
+    that the page belongs to a store that records views. For a store that does not record views, nothing is noted."""
     if not store.records_views:
         return
     noted = request.__dict__.setdefault("shown_texts", {}).setdefault(store.pk, {})
@@ -34,13 +34,14 @@ def shows_versions(request: Request, store: MemoryStore, versions: Iterable[Memo
 def shows_diff(
     request: Request, store: MemoryStore, diff: Diff | None, versions: Iterable[MemoryVersion | None]
 ) -> None:
-    """Note that the page shows a comparison of these versions, if the comparison has lines."""
+    """Note that the page shows the texts of `versions`, if the comparison `diff` has lines."""
     if diff is not None and diff.parts:
         shows_versions(request, store, versions)
 
 
 def shows_of_stores(request: Request, places: Iterable[tuple[str, str, str | None]]) -> None:
-    """Note that the page shows these texts of several stores, each given as (store, memory, version)."""
+    """Note that the page shows the texts in `places`. Each place is (store, memory, version), and the stores may
+    differ."""
     by_store: dict[str, list[Place]] = {}
     for store, memory, version in places:
         by_store.setdefault(store, []).append((memory, version))

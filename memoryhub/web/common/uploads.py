@@ -65,7 +65,8 @@ class _Counted:
 
 
 class OnlySoLarge(FileUploadHandler):
-    """Discards an upload that is too large, and marks the request. If the upload is far larger, the connection ends."""
+    """Discards an upload of more bytes than MEMORYHUB_IMPORT allows (`packed`), and marks the request. If the upload
+    has more than DRAINED times as many bytes as allowed, the connection ends."""
 
     request: Request
 

@@ -273,8 +273,8 @@ def _by_column(
 
 
 def _named(command: str) -> str:
-    """Return the words for what a command did, such as “replaced text”; for an empty text, the word for other
-    commands."""
+    """Return the words for what a command did, such as “replaced text”. Return the words for all other commands if
+    `command` is empty."""
     return COMMANDS_IN_WORDS[command].label if command else _("others")
 
 

@@ -97,9 +97,10 @@ def open_proposals(stores: Sequence[str]) -> int:
 
 
 def acts_of_people(stores: Sequence[str], today: date) -> list[Act]:
-    """Return the latest acts of people, newest first.
+    """Return the ACTS latest acts of people in these stores, newest first.
 
-    Only people active in the last 30 days are considered, with a few entries for each person in each store.
+    Only people active in the last 30 days are considered. For each pair of a store and a person, at most ACTS entries
+    are read, and at most LOOKED_AT pairs are considered.
     """
     people = Activity.objects.of_stores(stores).by_author().since(today - timedelta(days=30))
     people = people.filter(author__gte=ids.USER, author__lt=ids.USER[:-1] + "`")

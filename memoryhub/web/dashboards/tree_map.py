@@ -36,7 +36,8 @@ NEVER, SEVERAL = len(HEAT) + 1, len(HEAT) + 2
 @dataclass(frozen=True, slots=True)
 class Tile:
     """A rectangle of the map. `x` and `width` are in per cent, `y` and `height` in pixels. `line` is the position of
-    its label, or 0 if there is no room for a label. `heat` is None for a directory that is drawn around others."""
+    its label, or 0 if there is no room for a label. `heat` is the number of its colour (see HEAT, NEVER and SEVERAL);
+    it is None for a directory that is drawn around others."""
 
     x: float
     y: float
@@ -84,7 +85,7 @@ def picture(store: MemoryStore, lists: Mapping[str, Any], now: datetime) -> Pict
 
 
 def _waiting(store: MemoryStore, root: Node, read: Mapping[str, datetime | None], heads: set[str]) -> _MemoryFacts:
-    """Return when the memories on the map were last read, and which of them await review.
+    """Return the facts for the map: when each memory was last read, and which memories await review.
 
     If a memory that awaits review has no rectangle of its own, the directory in which it is drawn is in `places`.
     """

@@ -28,7 +28,8 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Apart:
-    """The first of the memories, their number, and whether every memory was compared."""
+    """The first MOST of the memories that were found, the number of all that were found, and whether every memory was
+    compared."""
 
     rows: Sequence[Row]
     count: int

@@ -27,9 +27,10 @@ class BadAsked(ValueError):
 class Searched:
     """The result of the search of a store.
 
-    `terms` are the texts to erase there, and `digest` is a digest of their places. `held` are the legal holds that
-    forbid the erasure, `elsewhere` counts the texts that people have to change themselves, and `imports` are the ids of
-    the open imports that the erasure cancels.
+    `terms` are the texts to erase there, and `digest` is a digest of their places. `spellings` are the spellings of
+    these texts that were found. `near` are similar texts and other forms of names, which are erased only if a person
+    ticks them. `held` are the legal holds that forbid the erasure, `elsewhere` counts the texts that people have to
+    change themselves, and `imports` are the ids of the open imports that the erasure cancels.
     """
 
     terms: tuple[str, ...]
@@ -91,8 +92,8 @@ class Asked:
 
     @property
     def listed(self) -> list[Spelling]:
-        """Return the spellings to show, each with a checkbox. If there are more, the next search after the erasure
-        finds them."""
+        """Return the first MOST_SPELLINGS spellings: each is shown with a checkbox. If there are more, the next search
+        after the erasure finds them."""
         return self.spellings[:MOST_SPELLINGS]
 
     @property
@@ -119,10 +120,11 @@ class Asked:
         return replace(self, searched={store: result for store, result in self.searched.items() if not result.held})
 
     def ticked(self, texts: set[str], near: set[str], stores: set[str]) -> Asked:
-        """Return the request after a person has changed the ticks.
+        """Return the request after a person has changed the ticks. `texts` and `near` are the ticked spellings, and
+        `stores` the ticked stores.
 
-        If the ticks change which texts would be erased in a store, the results of the store are dropped. A ticked near
-        spelling becomes a text of its own, with its own spellings, so that all stores are searched again.
+        If the ticks change which texts would be erased in a store, the results of the store are dropped. Each new
+        spelling in `near` becomes a text to erase, with spellings of its own; then all stores are searched again.
         """
         known = self.listed
         off = self.off | {one.text for one in known if one.same} - texts

@@ -115,7 +115,8 @@ def _places(part: Part, user: User) -> Iterator[bytes]:
 
 
 def _remember(part: Part, told: JsonRow) -> None:
-    """Add to `part` what the report and the other files need to know about a place."""
+    """Add the place `told` to `part`: the numbers of its versions, and a row for the report if the report has room for
+    it."""
     versions: Any = told.get("versions", ())
     if versions and isinstance(memory := told["memory"], str):
         part.memories.setdefault(memory, set()).update(version["number"] for version in versions)

@@ -52,7 +52,8 @@ class Row:
 
     @property
     def left(self) -> Sequence[str]:
-        """Return the marks of the spellings that were left in the store."""
+        """Return the marks of the spellings that were left in the store. A mark stands for a spelling, because the
+        receipt does not contain the text of the spelling."""
         return [one["mark"] for one in self.receipt.content.get("spellings", {}).get("left", ())]
 
     @property

@@ -55,9 +55,10 @@ class Asked:
 
 
 def _asked(store: MemoryStore, form: QueryDict, user: User) -> Asked:
-    """Return the texts to list. Raise BadTerms if they are invalid or nothing is ticked.
+    """Return the texts to list. Raise BadTerms if they are invalid, or if the form has a list of spellings and none is
+    ticked.
 
-    If the form has no ticks, all spellings of the texts are listed.
+    If the form has no list of spellings, all spellings of the texts are listed.
     """
     subject, ticked = form.getlist("subject"), form.getlist("term")
     if subject and not ticked:

@@ -58,8 +58,11 @@ NOTHING = Page([], None)
 
 
 def page(wanted: Wanted, place: str = "", *, size: int = PAGE, walk: int = WALK) -> Page:
-    """Return the findings after a place; with an empty place, the newest findings. Raise BadPlace if the place is
-    invalid."""
+    """Return at most `size` findings after `place`; if `place` is empty, the newest findings. Raise BadPlace if `place`
+    is invalid.
+
+    The page ends early once `walk` findings were scanned.
+    """
     if place and not _PLACE.fullmatch(place):
         raise BadPlace(place)
     rows = _rows(wanted, place, CHUNK if wanted.looks_at_rows else size + 1)

@@ -131,7 +131,8 @@ def _said(item: Item, taken: TakeOut, done: Done) -> str:
 
 
 def _review_words(item: Item, taken: TakeOut) -> str:
-    """Return a sentence about the review of the versions that added the lines; "" if none of them awaits review."""
+    """Return a sentence about the review of the versions that added the lines: they are marked as reverted, or the
+    version of the finding still awaits review. Return "" if neither is so."""
     if taken.emptied:
         of = MemoryVersion.objects.among(item.store.pk, taken.emptied)
         words = ngettext(

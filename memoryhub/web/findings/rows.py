@@ -208,7 +208,7 @@ def _closers(findings: Iterable[Finding]) -> dict[str, AuditEntry]:
 
 
 class _Texts:
-    """The texts of versions, up to the limit for one page."""
+    """The texts of versions, loaded until they have MOST_BYTES together."""
 
     def __init__(self) -> None:
         self.left = MOST_BYTES

@@ -165,8 +165,8 @@ def compare(request: Request, store: MemoryStore, memory_id: str) -> HttpRespons
 
 
 def _ticks(count: int) -> list[float]:
-    """Return the positions of the versions in their row, in per cent. Return none if there are too many versions to
-    distinguish."""
+    """Return the positions of the versions in their row, in per cent. Return an empty list for fewer than two versions,
+    or for more than MOST_TICKS."""
     return [round(100 * number / (count - 1), 2) for number in range(count)] if 1 < count <= MOST_TICKS else []
 
 

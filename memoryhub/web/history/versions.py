@@ -150,7 +150,8 @@ def page_context(request: Request, store: MemoryStore, memory: Memory, **more: A
 
 
 def _page(found: MemoryVersionQuerySet, before: int | None, after: int | None) -> list[MemoryVersion]:
-    """Return a page of versions, newest first, and one further version, with which the last one is compared."""
+    """Return a page of versions, newest first: those before the number `before`, those after the number `after`, or the
+    newest. One further version follows, with which the last one of the page is compared."""
     if after is not None:
         newer = list(found.filter(number__gt=after).order_by("number").values_list("number", flat=True)[:PAGE])
         before = newer[-1] + 1 if newer else None
@@ -160,8 +161,8 @@ def _page(found: MemoryVersionQuerySet, before: int | None, after: int | None) -
 
 
 def _rows(store: MemoryStore, memory: Memory, found: Sequence[MemoryVersion]) -> list[Row]:
-    """Return the rows of a page. An additional version at the end of `found` has no row: it is only compared with the
-    last one."""
+    """Return a row for each of the first PAGE versions in `found`. If there is one more version, it has no row: the
+    last one of the page is compared with it."""
     shown = found[:PAGE]
     by_seq = entries(store, *(version.seq for version in shown), *(version.redacted_seq for version in shown))
     merges = merged_with(store.pk, by_seq.values())

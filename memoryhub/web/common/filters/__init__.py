@@ -122,14 +122,16 @@ class KeyValues:
         return ({"q": bar} if bar else {}) | given
 
     def query(self, **changes: str | None) -> str:
-        """Return the URL's query string without the question mark. A parameter that is changed to None is removed."""
+        """Return the query string of the page, without the question mark, after `changes` to its filter and its layout.
+        A parameter whose new value is None is removed."""
         ours = {key: value or "" for key, value in changes.items() if base(key) in self.KEYS}
         others = {**self.shown_layout(), **{key: value for key, value in changes.items() if key not in ours}}
         parameters = self._parameters({**self.values, **ours}) | others
         return urlencode({key: value for key, value in parameters.items() if value})
 
     def as_word(self, key: str, value: str, text: str) -> str:
-        """Return the query string of the page in which one value of a filter is replaced by a plain word, `text`."""
+        """Return the query string of the page in which the filter `key` no longer has `value`, and the plain word
+        `text` is added to the bar."""
         rest = ",".join(one for one in self.values_of(key) if one != value)
         parameters = self._parameters({**self.values, key: rest})
         layout = {name: value for name, value in self.shown_layout().items() if value}
@@ -188,7 +190,8 @@ class KeyValues:
 
     @classmethod
     def meant(cls, term: Term) -> Term:
-        """Return a phrase with the meaning that it has on this page."""
+        """Return a filter as it is meant on this page. By default, it is returned unchanged; a subclass can change its
+        value."""
         return term
 
     @classmethod

@@ -144,8 +144,8 @@ def base(key: str) -> str:
 
 
 def choices_of(key: str, *, with_hub: bool) -> Choices | None:
-    """Return the fixed list of values of a key, if it has one. Commands that only the hub's chain has are in it
-    `with_hub`."""
+    """Return the fixed list of values of a key, or None if the key has no such list. Commands that occur only in the
+    hub's chain are left out without `with_hub`."""
     choices = KEYS[key].choices
     if choices is None:
         return None

@@ -41,7 +41,8 @@ class MarkFilter:
 
     @property
     def is_about_people(self) -> bool:
-        """Return whether all conditions are about the assigned person; proposals can match only then."""
+        """Return whether the filter has no other condition than MINE and UNASSIGNED, which are about the person to whom
+        a review is assigned. Proposals can match only such a filter."""
         return {MINE, UNASSIGNED} >= self.has | self.has_not
 
     def without(self, mark: str) -> "MarkFilter":

@@ -44,10 +44,10 @@ def choices_for(user: User, key: str) -> Choices:
 
 
 def names_for(user: User | None) -> Names:
-    """Return a function that finds the agent or person whose name is at the beginning of some words. The longest name
-    is preferred. If no name matches, the first word is tried as a first name that only one visible person has.
+    """Return a function that finds the agent or person whose name is at the beginning of a list of words. The longest
+    name is preferred. If no name matches, the first word is tried as a first name that only one visible person has.
 
-    Names are looked up only in the first MOST_LOOKUPS calls, and only in the first MOST_WORDS_OF_A_NAME words of each.
+    The function looks at the first MOST_WORDS_OF_A_NAME words. After MOST_LOOKUPS calls, it finds nothing more.
     """
     lookups = iter(range(MOST_LOOKUPS))
 
@@ -70,14 +70,16 @@ def names_for(user: User | None) -> Names:
 
 
 def _of_first_name(user: User, name: str) -> str | None:
-    """Return the e-mail address of the only visible person whose name begins with this word."""
+    """Return the e-mail address of the visible person whose name is `name` or begins with the word `name`; None unless
+    there is exactly one such person."""
     found = people_visible_to(user).filter(Q(name__iexact=name) | Q(name__istartswith=f"{name} "))
     emails = list(found.values_list("email", flat=True)[:2])
     return emails[0] if len(emails) == 1 else None
 
 
 def _people(user: User, names: Sequence[str]) -> dict[str, str]:
-    """Return {name or address: e-mail address} of visible people. A name that several people have is left out."""
+    """Return {name or address: e-mail address} of the visible people with one of these `names`, which may be e-mail
+    addresses. A name that several people have is left out."""
     emails = {fold_email(name): name for name in names}
     found = people_visible_to(user).filter(Q(email__in=emails) | Q(name__in=names)).values_list("name", "email")[:50]
     rows = list(found)

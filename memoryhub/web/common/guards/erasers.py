@@ -28,7 +28,7 @@ def who_erases(stores: Collection[str]) -> str:
 
 
 def _names(users: models.QuerySet[User]) -> str:
-    """Return the first of these people's names, separated by commas. A person without a name is shown by the e-mail
-    address."""
+    """Return the names of the first MOST_NAMED people, separated by commas. A person without a name is shown by the
+    e-mail address."""
     found = users.order_by("name", "pk").values_list("name", "email")[:MOST_NAMED]
     return ", ".join(isolated(without_hidden(name or email)) for name, email in found)

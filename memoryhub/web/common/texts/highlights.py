@@ -41,10 +41,8 @@ def excerpt(text: str, start: int, end: int, kind: str) -> SafeString:
 
 
 def _stored(kind: str) -> SafeString:
-    """Return the box that replaces a value which is masked only on the page.
-
-    It differs from the box of a redacted value, because that value is no longer stored.
-    """
+    """Return the box that replaces a value of this kind on the page only: the value is still stored. The box therefore
+    differs from that of a redacted value, which is no longer stored."""
     told = gettext("Masked on this page; the value is still stored")
     return format_html('<span class="masked-here" title="{}">{}{}</span>', told, icon("eye-off"), box(kind))
 

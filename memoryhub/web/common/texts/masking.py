@@ -97,8 +97,8 @@ def masked(text: str, cover: Cover) -> str:
 
 
 def leaves_pieces(old: str, new: str, cover: Cover) -> bool:
-    """Return whether an edit leaves a part of a masked value in a memory's text, which pages would then no longer
-    mask."""
+    """Return whether the edit from `old` to `new` leaves a part of a masked value in the text. Pages would no longer
+    mask this part."""
     values, left = values_in(old, cover), Counter(new[span.start : span.end] for span in values_in(new, cover))
     first = _common(old, new) if values else 0
     last = len(old) - _common(old[first:][::-1], new[first:][::-1])
@@ -171,7 +171,7 @@ def opened(work: Work, old: str, new: str, known: Cover, *, in_hunks: bool = Fal
 
 
 def texts(store_id: str, ids: Collection[str]) -> dict[str, str]:
-    """Return {text id: text with its values masked} of some texts of a store."""
+    """Return {text id: text with its values masked} of the texts with these `ids` in a store."""
     rows = MemoryText.objects.filter(store_id=store_id, pk__in=ids).values_list(
         "pk", "store_id", "memory_id", "content"
     )

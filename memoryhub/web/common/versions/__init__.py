@@ -30,8 +30,8 @@ def number_of(request: Request, name: str) -> int | None:
 
 
 def text_of(version: MemoryVersion | None) -> str | None:
-    """Return the text of a version for a comparison: empty before the first version and after a deletion, None if the
-    text was redacted."""
+    """Return the text of a version for a comparison. It is empty for None, which stands for the state before the first
+    version, and for a deletion. It is None if the text was redacted."""
     if version is None or version.operation == Operation.DELETED:
         return ""
     return version.content

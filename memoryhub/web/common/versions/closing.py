@@ -41,9 +41,10 @@ class Closed:
 
 
 def closed_by(store_id: str, states: Mapping[str, State], but: str = "") -> list[Closed]:
-    """Return the open findings whose text is not in the future states of these memories (ids).
+    """Return the open findings whose text is no longer in its memory after an act. `states` has the state of each
+    memory after the act, by the memory's id.
 
-    The finding `but` is left out.
+    The finding `but` is left out. At most MOST findings are examined.
     """
     findings: list[Finding] = []
     for part in in_parts(states):
@@ -85,11 +86,11 @@ def after(request: Request, store_id: str, seq: int) -> SafeString:
 
 
 def _way_to_erase(request: Request, store_id: str, found: Sequence[Finding]) -> str:
-    """Return links to the pages that redact the versions in which the values were found first, and to their later
-    versions; without such a version, a link to the page that erases a text. For a person who may not erase, return a
-    sentence that names people who may.
+    """Return links for a person who may erase; for any other person, return a sentence that names people who may.
 
-    The person has seen only masked values, so a page that asks for the text comes last.
+    The links lead to the pages that redact the versions in which the values were found first, and to the lists of later
+    versions. If there is no such version, the link leads to the page that erases a text: it comes last because it asks
+    for the text, and the person has seen only masked values.
     """
     if request.role.includes(Role.ADMIN):
         return _ways_to_redact(store_id, found) or format_html(
@@ -99,8 +100,8 @@ def _way_to_erase(request: Request, store_id: str, found: Sequence[Finding]) -> 
 
 
 def _ways_to_redact(store_id: str, found: Sequence[Finding]) -> SafeString:
-    """Return a link to redact each version in which one of the values was found first, and a link to the other versions
-    if they may have it too."""
+    """Return a link to redact each version in which one of the values was found first, for at most MOST_LINKED
+    versions. If later versions of its memory may have the value too, a link to the memory's versions follows."""
     firsts = {one.version_id: one for one in found if one.version.text_id and one.version_id != one.memory.head_id}
     links = list[SafeString]()
     for id, one in list(firsts.items())[:MOST_LINKED]:

@@ -11,7 +11,8 @@ from memoryhub.web.common.versions import closing
 
 
 def flag_link(store_id: str, memory_id: str = "") -> SafeString:
-    """Return a link to the flag of a memory or, if it is empty, to all that is flagged in the memory store."""
+    """Return a link to the flag of the memory `memory_id`. If `memory_id` is empty, return a link to all flagged
+    memories of the store."""
     if memory_id:
         url, words = reverse("memory", args=[store_id, memory_id]) + "#flag", _("See the flag")
     else:

@@ -20,7 +20,8 @@ MOST_STORES = 200
 
 @dataclass(frozen=True, slots=True)
 class SpellingRow:
-    """A spelling with its checkbox, and the stores that have it. `is_form` is True for another form of a name."""
+    """A spelling with its checkbox, and the stores that have it. `is_form` is True if the spelling is another form of a
+    name that is to be erased."""
 
     spelling: Spelling
     is_ticked: bool

@@ -58,8 +58,8 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """The first and the last entry of the comparison, and a sentence for each of them that differs from the requested
-    entry.
+    """The first and the last entry of the comparison. `sentences` has a sentence for each of these two entries that is
+    not the one that the person requested.
 
     `since_approval` means that the first entry is the person's newest approval.
     """
@@ -218,7 +218,8 @@ def _rows(request: Request, store: MemoryStore, found: Sequence[Difference]) -> 
 
 
 def _to_show(found: Sequence[Difference]) -> Iterator[Difference]:
-    """Yield the changes whose diffs are shown: the first changes, up to the limits of number and size."""
+    """Yield the changes whose diffs are shown: at most MOST_DIFFS changes, with texts of at most MOST_BYTES together. A
+    change of the path only is left out."""
     rest, budget = MOST_DIFFS, MOST_BYTES
     for difference in found:
         size = sum(version.size or 0 for version in (difference.before, difference.after) if version)

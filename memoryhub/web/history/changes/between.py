@@ -106,7 +106,7 @@ class Wanted:
 
 
 def page(wanted: Wanted, before: str = "") -> Page:
-    """Return at most SIZE changes that follow a place."""
+    """Return at most SIZE changes that follow the place `before`; if `before` is empty, the first ones."""
     place = _place(before)
     rows: list[Difference] = []
     counts: Counter[Kind] = Counter()
@@ -127,10 +127,11 @@ def page(wanted: Wanted, before: str = "") -> Page:
 
 
 def _stretch(wanted: Wanted, place: Place | None, look: int) -> tuple[list[MemoryVersion], Place | None]:
-    """Return the final states among the next `look` versions, and the place to continue (None at the end).
+    """Return the final states among the next `look` versions, and the place at which the scan continues (None at the
+    end).
 
-    If a query has several lower or upper bounds, SQLite seeks by only one of them and filters by the rest. So each
-    query has one lower and one upper bound.
+    Each query has one lower and one upper bound. If a query has several of them, SQLite seeks by only one and filters
+    by the rest.
     """
     high = wanted.last if place is None else min(wanted.last, place[0])
     between = MemoryVersion.objects.filter(store_id=wanted.store, seq__lte=high).order_by("-seq", "-pk")
@@ -161,7 +162,7 @@ def _differences(wanted: Wanted, found: Sequence[MemoryVersion]) -> Iterable[Dif
 
 
 def _by_agent(wanted: Wanted, found: Sequence[MemoryVersion]) -> list[MemoryVersion]:
-    """Return the final states of those memories that the agent changed after the first entry."""
+    """Return the final states in `found` of those memories that the agent in `wanted` changed after the first entry."""
     looked = (
         Q(memory_id=last.memory_id, number__gt=last.number - LOOK_BACK, number__lte=last.number) for last in found
     )

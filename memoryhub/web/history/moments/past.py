@@ -79,8 +79,8 @@ def _is_current(version: MemoryVersion, seq: int) -> bool:
 
 
 def _before_first(store_id: str, memories: Mapping[str, int]) -> dict[str, int]:
-    """Return {memory id: number before its first remaining version}. The number is 0 if no version was removed, and at
-    most the bound in `memories`."""
+    """Return {memory id: the number just before that of the memory's first remaining version}. The number is 0 if no
+    version of the memory was removed. It is never higher than the memory's number in `memories`."""
     first = MemoryVersion.objects.filter(store_id=OuterRef("store_id"), memory_id=OuterRef("pk")).order_by("number")
     low = dict.fromkeys(memories, 0)
     for start in range(0, len(memories), TOGETHER):
@@ -91,7 +91,8 @@ def _before_first(store_id: str, memories: Mapping[str, int]) -> dict[str, int]:
 
 
 def _next(store_id: str, memory_id: str, number: int, high: int) -> MemoryVersion | None:
-    """Return the first remaining version after a removed one, up to the number `high`, or None."""
+    """Return the first remaining version after the version `number`, which has been removed, and up to the version
+    `high`. Return None if there is none."""
     found = MemoryVersion.objects.filter(store_id=store_id, memory_id=memory_id, number__gt=number, number__lte=high)
     return found.order_by("number").first()
 
@@ -146,7 +147,7 @@ def numbered(store_id: str, memory_id: str, number: int) -> MemoryVersion | None
 
 
 def _numbered(store_id: str, numbers: Mapping[str, int]) -> list[MemoryVersion]:
-    """Return one version of each memory by its number, without the texts."""
+    """Return the version of each memory whose number is in `numbers` ({memory id: number}), without the texts."""
     wanted = list(numbers.items())
     found: list[MemoryVersion] = []
     for start in range(0, len(wanted), TOGETHER):
