@@ -62,7 +62,7 @@ LIFE_BASE = 30
 
 @register.simple_tag
 def life_marks(life: Any) -> SafeString:
-    """Return the HTML of the marks of a life line, with one link for each column."""
+    """Return the HTML of the marks of a memory's life line, with one link for each column."""
     rows = (
         (mark.url, mark.name, round(mark.x - life.reach / 2, 3), life.reach, mark.name, _life_shapes(mark))
         for mark in life.marks

@@ -21,8 +21,8 @@ def thousands(value: int) -> str:
 def may_run_claude(context: template.Context, store: MemoryStore) -> bool:
     """Return whether the person may run Claude in this store.
 
-    The person may even if the hub has no key for Claude; the page then says what is missing. The answer is looked up
-    once per page, because the page has its tabs twice.
+    The result does not depend on whether the hub has a key for Claude: without one, the page of the runs says what is
+    missing. The result is remembered for the rest of the page, because every page has its tabs twice.
     """
     user: Any = context["user"]
     known: dict[str, bool] = context.dicts[0].setdefault("_may_run_claude", {})

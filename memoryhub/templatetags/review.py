@@ -14,14 +14,15 @@ register = template.Library()
 
 @register.simple_tag(takes_context=True)
 def review_of(context: template.Context, version: MemoryVersion, compares: bool = False) -> Item:
-    """Return a version with the facts about its review; `compares` adds its diff."""
+    """Return a version with the facts about its review. With `compares`, the diff of the version is among them."""
     row = Row(version.store_id, version.seq, version.pk, version.memory_id, version.path, version.created_at)
     return items_of([row], context["request"].user, timezone.now(), compares=compares)[0]
 
 
 @register.simple_tag
 def older_waiting(memory: Memory) -> int:
-    """Return how many of the last LOOK_BACK versions await review, for a memory whose newest version does not."""
+    """Return how many of the last LOOK_BACK versions of a memory await review. If the newest version awaits review
+    itself, return 0."""
     if memory.head.awaits_review:
         return 0
     last = MemoryVersion.objects.of_memory(memory).filter(number__gt=memory.version_count - LOOK_BACK)

@@ -44,8 +44,8 @@ class LeftBehind:
 
     @property
     def outcome(self) -> str:
-        """Return sentences that say what has become of these reviews, imports and requests after the person has
-        gone."""
+        """Return a sentence for each kind of open work that the person has left behind, which says what has become of
+        it."""
         said = (
             (
                 ngettext(

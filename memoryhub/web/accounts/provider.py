@@ -285,8 +285,12 @@ def _asked(url: str, body: bytes | None, headers: dict[str, str]) -> dict[str, A
 
 
 def _read(request: urllib.request.Request) -> bytes:
-    """Return the answer to a request if all of it arrives within WHOLE seconds, because a socket's timeout limits only
-    each part. Raises TimeoutError, after which the reading thread is abandoned, and every exception of the reading."""
+    """Return the answer to a request. Raise TimeoutError unless all of it arrives within WHOLE seconds; an error while
+    reading is raised too.
+
+    A thread reads the answer, because the timeout of a socket limits only each part. A thread that takes too long is
+    left to itself.
+    """
     came: queue.SimpleQueue[bytes | Exception] = queue.SimpleQueue()
     end = time.monotonic() + WHOLE
 

@@ -39,8 +39,9 @@ class AnswerForm(forms.Form):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A request as pages show it. `store` is the name of its memory store, or another subject if the act belongs to no
-    store; `is_in_store` says whether it belongs to one. `state` is that of the row, or `lapsed`."""
+    """A request as pages show it. `store` is the name of its memory store; if the act belongs to no store, `store` is
+    the subject of the act. `is_in_store` says which of the two it is. `state` is the state of the request in the
+    database, or `lapsed`."""
 
     request: ActRequest
     title: str | Promise

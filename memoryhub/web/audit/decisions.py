@@ -17,7 +17,7 @@ _ANSWERS = frozenset(verb.name for verb in ANSWERS)
 class Decisions:
     """The decisions that an entry recorded, by kind: {label: versions}. `kept` are the memories that an undo or a
     restore did not change. `more` says whether the entry decided about more versions than are listed. `standing` are
-    the ids of the versions that no later decision concerns."""
+    the ids of those versions about which no later decision was made."""
 
     versions: dict[str, list[MemoryVersion]] = field(default_factory=dict)
     kept: list[Memory] = field(default_factory=list)

@@ -28,9 +28,10 @@ from memoryhub.web.common.tool_errors import for_people
 @require_GET
 @who_may_run
 def page(request: Request, store: MemoryStore, claude_run_id: str) -> HttpResponse:
-    """Show the newest events of a run, or its events beginning with the event `from`.
+    """Show the newest events of a run, or with `from` (a number) the events after the event with this number.
 
-    With `after`, answer with only the events that follow this event; 204 if nothing is newer than `revision`.
+    With `after`, answer only with the events after that number, for a page that is already open; answer 204 if the run
+    still has the revision `revision`.
     """
     run = run_of(store, claude_run_id)
     after = _number(request.GET.get("after"))

@@ -34,9 +34,9 @@ class Thread:
     """A conversation: its comments, oldest first, and its lines in the text that is shown.
 
     `lines` is None if the conversation is about the memory as a whole, or if its lines were not found in the text
-    (`is_lost`). `is_closed`: the page shows only a link to the conversation, because it shows enough others. `agent` is
-    the agent that can be notified of a further comment. `gone` has, by comment, the people whom it mentions, who have
-    not answered, and who are no members any more.
+    (`is_lost`). `is_closed` means that the page shows only a link to the conversation, because it already shows enough
+    other ones. `agent` is the agent that can be notified of a further comment. `notes` has the notes by comment. `gone`
+    has, by comment, the mentioned people who have not answered and can no longer read the comment.
     """
 
     comments: Sequence[Comment]
@@ -52,8 +52,8 @@ class Thread:
 
     @property
     def rows(self) -> Sequence[tuple[Comment, Note | None, Sequence[User]]]:
-        """Return the comments, each with its note, which is None if the comment is no note to an agent, and with the
-        people of it who are `gone`."""
+        """Return each comment with its note (None if the comment is no note to an agent), and with the people in `gone`
+        for this comment."""
         return [(comment, self.notes.get(comment.pk), self.gone.get(comment.pk, ())) for comment in self.comments]
 
     @property
@@ -142,8 +142,8 @@ def beside(
 
 
 def _some_open(threads: Iterable[Thread]) -> Iterator[Thread]:
-    """Yield the conversations. Those after the first MOST_OPEN, or after MOST_SHOWN characters of comments, are
-    closed."""
+    """Yield the conversations in their order. `is_closed` is set after the first MOST_OPEN conversations, and after the
+    comments together have more than MOST_SHOWN characters."""
     size = 0
     for place, thread in enumerate(threads):
         size += sum(len(comment.text) for comment in thread.comments)

@@ -157,8 +157,11 @@ class AlsoWritten:
 
 
 def _also_written(item: Item) -> AlsoWritten | None:
-    """Return the other memories that the session of a finding wrote, without reverted versions, or None if there are
-    none. Only the newest entries of the session are searched."""
+    """Return the other memories that the session of a finding wrote, or None if there are none. A memory is left out if
+    its newest version by this session was reverted.
+
+    Only the newest MOST_ENTRIES entries of the session are searched.
+    """
     if item.entry is None or item.entry.session is None:
         return None
     entries = AuditEntry.objects.of_chain(item.store.pk).of_session(item.entry.session).newest()
@@ -171,8 +174,8 @@ def _also_written(item: Item) -> AlsoWritten | None:
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """The labels of the button: for the current choices (`now`), and for no, one and several other changes. In the
-    last, # is replaced by the number."""
+    """The labels of the button: for the current choices (`now`), and for no, one and several other changes. In `many`,
+    the page replaces # by the number of changes."""
 
     now: str
     none: str

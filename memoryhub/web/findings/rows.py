@@ -177,7 +177,7 @@ def _shown(finding: Finding, version: MemoryVersion | None, texts: "_Texts") -> 
 
 
 def _entries(findings: Iterable[Finding], versions: Mapping[str, MemoryVersion]) -> dict[tuple[str, int], AuditEntry]:
-    """Return {(store, seq): entry} of the entries that made the versions."""
+    """Return {(store, seq): entry} of the entries that made the versions of the findings; `versions` has them by id."""
     by_store: dict[MemoryStore, set[int]] = {}
     for finding in findings:
         if finding.version_id in versions:
@@ -263,9 +263,9 @@ def _has(version: MemoryVersion, finding: Finding, value: str, texts: _Texts) ->
 def _later(
     findings: Collection[Finding], memories: Mapping[str, Memory], versions: Mapping[str, MemoryVersion]
 ) -> dict[str, list[MemoryVersion]]:
-    """Return {memory id: later versions, newest first} for the memories of the findings.
+    """Return {memory id: versions after a finding's own version, newest first} for the memories of the findings.
 
-    The later versions are the next MOST_VERSIONS versions after each finding's own version, and the newest version.
+    These versions are the next MOST_VERSIONS after the finding's own version, and the newest version of the memory.
     """
     wanted = []
     for finding in findings:

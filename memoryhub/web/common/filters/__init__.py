@@ -59,8 +59,11 @@ class KeyValues:
 
     @classmethod
     def of(cls, parameters: Mapping[str, str], user: User | None = None) -> Self:
-        """Parse the filter bar (`q`), then the other parameters, which take precedence. Raise Malformed if the filter
-        is invalid. Names of agents and people count only if `user` may see them."""
+        """Parse the filter bar (`q`) and the other parameters. If both have a value for a key, that of the parameter
+        counts. Raise Malformed if the filter is invalid.
+
+        Names of agents and people are found only if `user` may see them.
+        """
         if len(parameters.get("q", "")) > LONGEST:
             raise Malformed(_("The filter is too long. Use at most %(most)s characters.") % {"most": LONGEST})
         if "\0" in parameters.get("q", ""):
@@ -206,8 +209,8 @@ class KeyValues:
 
     @classmethod
     def takes(cls, word: Word) -> bool:
-        """Return whether a word without a known key is searched for even if it looks like a filter. A word in quotes
-        is, on pages that take words."""
+        """Return whether a word is searched for as a plain word even if it looks like a filter: it is in quotes, it has
+        no known key, and the page takes plain words."""
         return word.is_quoted and word.key is None and cls.TAKES_WORDS
 
     @classmethod
@@ -229,7 +232,7 @@ class KeyValues:
 
 
 def _check_verbs(parts: Sequence[Word | Term]) -> None:
-    """Raise Malformed if the verb before “by” and an author is not one by which the page can filter."""
+    """Raise Malformed if the word before “by” and an author is a verb that the page does not accept."""
     for verb, by in pairwise(parts):
         if not isinstance(verb, Word) or not verb.is_plain or verb.text.lower() not in VERBS:
             continue

@@ -72,7 +72,8 @@ def of(asked: Asked, stores: Mapping[str, MemoryStore]) -> dict[str, Any]:
 
 
 def _absent(asked: Asked) -> list[str]:
-    """Return the texts that no store contains in any spelling. Return an empty list until every store was searched."""
+    """Return the texts that no store contains in any spelling. As long as this is not known for every store, return an
+    empty list."""
     if asked.unsearched or asked.large or any(found.elsewhere for found in asked.searched.values()):
         return []
     found = [one.text for one in (*asked.spellings, *asked.near)]
@@ -80,8 +81,8 @@ def _absent(asked: Asked) -> list[str]:
 
 
 def _apart(asked: Asked, stores: Mapping[str, MemoryStore], listed: Sequence[str]) -> apart.Apart | None:
-    """Return the memories that have the words of a text but no listed spelling. Return None until every store was
-    searched."""
+    """Return the memories that have the words of a text but none of the spellings in `listed`. As long as a store has
+    not been searched, return None."""
     return (
         None if asked.unsearched else apart.memories(asked.subject, {id: stores[id] for id in asked.searched}, listed)
     )

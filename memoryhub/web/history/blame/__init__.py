@@ -92,10 +92,11 @@ def blame(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
 
 
 def picked(memory: Memory, written: str) -> tuple[MemoryVersion, str]:
-    """Return the requested version and a sentence. Raise Http404 if the memory has no version.
+    """Return the version with the number `written`, and an empty sentence. Raise Http404 if the memory has no version
+    at all.
 
-    The result is the version with the number `written`, and an empty sentence. If there is no such version, the result
-    is the newest version that has a text, and the sentence says why. The sentence is empty if no number was given.
+    If there is no version with this number, return the newest version that has a text, and a sentence that says why. If
+    `written` is empty, return that version with an empty sentence.
     """
     found = MemoryVersion.objects.of_memory(memory).select_related("text")
     if written.isascii() and written.isdigit() and len(written) <= 18:

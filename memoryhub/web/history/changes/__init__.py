@@ -186,7 +186,7 @@ def _usual(store_id: str, newest: int) -> int:
 
 
 def _agent(store: MemoryStore, written: str) -> Agent | None:
-    """Return the agent with this id if it is known in the store, else None."""
+    """Return the agent with the id `written` if it is known in the store, else None."""
     return Agent.objects.known_in([store.pk]).filter(pk=written.replace("\0", "")).first() if written else None
 
 

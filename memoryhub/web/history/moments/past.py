@@ -98,11 +98,10 @@ def _next(store_id: str, memory_id: str, number: int, high: int) -> MemoryVersio
 
 
 def were_there(store_id: str, memories: Collection[str], seq: int) -> set[str]:
-    """Return the ids of those memories that existed right after the entry `seq`. Their versions of that moment must
-    have been removed.
+    """Return the ids of those `memories` that existed right after the entry `seq`.
 
-    Pass only memories for which no version of that moment was found. A memory that had been created by then had such a
-    version, because even a deletion is a version.
+    Pass only memories for which no version of that moment was found. Such a memory existed if it had been created by
+    then and has lost versions: its version of that moment must have been removed, because even a deletion is a version.
     """
     at = AuditEntry.objects.of_chain(store_id).filter(seq=seq).values_list("at", flat=True).first()
     if at is None or not memories:
@@ -130,8 +129,8 @@ def lacks_memories(store_id: str, seq: int) -> bool:
 
 
 def _lacking(store_id: str, seq: int) -> set[str]:
-    """Return the ids of the memories of which the version that was current right after the entry `seq` is now removed.
-    Only the last MOST_LOOKED removed versions up to that entry are checked.
+    """Return the ids of the memories whose version right after the entry `seq` has been removed since then. Only the
+    last MOST_LOOKED removed versions up to that entry are checked.
 
     A removed version that no later version superseded does not count: it was the deletion of a memory that was then
     removed.
