@@ -38,15 +38,15 @@ class Comparison:
 def comparison(
     context: template.Context, diff: Diff, mode: str, expand_url: str = "", rest_url: str = "", after: int = 0
 ) -> Comparison:
-    """Return the rows of a table of four columns (unified) or six (split).
+    """Return the rows of a table of four columns (unified) or six (split); `mode` says which.
 
     Unified rows have two numbers, a sign and the text; split rows have a number, a sign and the text for each side.
     Changes have the ids `change-1`, `change-2` …; in a page's second comparison `diff-2-change-1` …. The first `after`
     rows are left out. If the rest of the rows does not fit on the page, the last row says so. It links to the next
-    piece at `rest_url` (an address with a query; by default the one in `sides`), or else to the text of the new side.
-    `sides` in the context holds the pages of the two texts, which show a line that is cut in this table. With `heads`
-    in the context (see `comparisons.Heads`), each unified change is a body of the table with a row above it. With
-    `lined` (see `comparisons.Lined`), each unified line has the HTML that `lined` returns.
+    piece at `rest_url` (with a query), by default at the address in `sides`. Without both, it links to the text of the
+    new side. `sides` in the context holds the pages of the two texts, which show a line that is cut in this table. With
+    `heads` in the context (see `comparisons.Heads`), each unified change is a body of the table with a row above it.
+    With `lined` (see `comparisons.Lined`), each unified line has the HTML that `lined` returns.
     """
     number = next_piece(context)
     prefix = "change-" if number == 1 else f"diff-{number}-change-"
@@ -63,10 +63,11 @@ def comparison(
 
 @register.simple_tag(takes_context=True)
 def next_piece(context: template.Context) -> int:
-    """Return the number of the page's next comparison, counted over all its templates so that no id repeats.
+    """Return the number of the page's next comparison. The comparisons of a page are counted over all its templates, so
+    that no id repeats.
 
-    If the comparison is a piece that will be loaded into another page, its number there is in the parameter `piece`,
-    and counting starts with it.
+    If this page is a piece that will be loaded into another page, the parameter `piece` is the number of the comparison
+    there, and counting starts with it.
     """
     page = context.dicts[0]
     if "_comparisons" not in page:
@@ -168,7 +169,7 @@ class _Frame:
     shown_new: int = 0
 
     def at(self, part: Row | Gap) -> None:
-        """Record, for each text, the number of the last line up to and including the current row."""
+        """Record, for each text, the number of the last line up to and including `part`."""
         if isinstance(part, Gap):
             self.old_number, self.new_number = part.old_first + part.count - 1, part.new_first + part.count - 1
         else:
@@ -300,7 +301,7 @@ def _cells(kind: str, number: int | None, sign: str, text: str) -> str:
 
 
 def _gap(gap: Gap, frame: _Frame) -> str:
-    """Return the row for equal lines that are left out, with the link to the page that shows them."""
+    """Return the row for equal lines that are left out. With an `expand_url`, it links to the page that shows them."""
     frame.in_change = False
     words = ngettext("%(count)s unchanged line", "%(count)s unchanged lines", gap.count) % {"count": gap.count}
     text: str = escape(words)
@@ -342,7 +343,7 @@ def _text(spans: tuple[Span, ...], mark: str, url: str = "") -> str:
 
 
 def _span(span: Span, text: str, mark: str) -> str:
-    """Return a piece of a span as HTML."""
+    """Return `text`, which is the span or its beginning, as HTML. A marked span is in an element `mark`."""
     html = to_html(text, show_whitespace=span.marked and span.text.isspace())
     return f"<{mark}>{html}</{mark}>" if span.marked else html
 

@@ -103,7 +103,7 @@ def address(*, back: str, state: str, nonce: str, verifier: str, again: bool) ->
     """Return the address at the provider where a person signs in. With `again`, the person has to sign in even if
     already signed in at the provider.
 
-    `max_age` also makes the provider say when the person signed in there.
+    The address has the parameter `max_age`, so that the provider also says when the person signed in there.
     """
     challenge = _encoded(hashlib.sha256(verifier.encode()).digest())
     asked = {
@@ -251,7 +251,7 @@ def _configuration() -> dict[str, Any]:
 
 
 def _fetched(url: str, *, fresh: bool = False) -> dict[str, Any]:
-    """Return a document of the provider; it is remembered for KEPT seconds."""
+    """Return a document of the provider. It is remembered for KEPT seconds; with `fresh`, it is fetched in any case."""
     at, found = _remembered.get(url, (0.0, None))
     if found is None or fresh or time.monotonic() - at > KEPT:
         found = _asked(url, None, {})

@@ -62,9 +62,10 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Entries, newest first, and the places at which the newer and older pages begin (None if there is none).
+    """Entries, newest first. `newer` and `older` are the places at which the pages of newer and of older entries begin
+    (None if there is no such page).
 
-    `reached` is the last entry scanned, if the search ended before the page was complete.
+    `reached` is the last entry that was scanned, if the search ended before the page was complete.
     """
 
     entries: Sequence[AuditEntry]

@@ -84,7 +84,8 @@ def _is_pair(value: object) -> bool:
 
 
 def _with_pairs(details: EntryInput) -> EntryInput:
-    """Return the settings. In place of `metadata`, there is a pair of values for each metadata field that changed."""
+    """Return the changed settings: for each name, the old and the new value. If `metadata` changed, there is such a
+    pair for each of its fields that changed, in place of `metadata`."""
     sides = details.get("metadata")
     if not (isinstance(sides, list) and len(sides) == 2 and all(isinstance(side, dict) for side in sides)):
         return details

@@ -55,7 +55,9 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A finding as a row. `shown` is None if its text no longer exists or was not read.
+    """A finding as a row. `shown` is None if its text no longer exists or was not read. `standing` are the versions
+    that contain the value, as far as is known. `frozen` is the legal hold that forbids changes of the memory, and
+    `closer` the entry of the act that removed the text.
 
     `origin` is the author of an imported version; `entry` is then the entry of the import.
     """

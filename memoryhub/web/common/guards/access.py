@@ -23,8 +23,8 @@ StoreView = Callable[Concatenate[Request, MemoryStore, P], HttpResponse]
 
 @contextmanager
 def refused_if_gone() -> Iterator[None]:
-    """Raise Http404 if the memory store was deleted after the view began, and PermissionDenied if the person
-    has lost the right."""
+    """Raise Http404 if an action finds that the memory store was deleted, and PermissionDenied if it finds that the
+    person has lost the right to it. Both can happen after the view has begun."""
     try:
         yield
     except NoSuchStore:

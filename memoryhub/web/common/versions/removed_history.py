@@ -16,7 +16,7 @@ from memoryhub.models.memories import MemoryVersionQuerySet
 class Gap:
     """The removed versions `first` to `last` of a memory, and the audit entry of their removal.
 
-    `entry` is None if it has not been looked up (see `told`), or if it has been removed from the audit too.
+    `entry` is None if it has not been looked up (see `with_entries`), or if it has been removed from the audit too.
     """
 
     first: int
@@ -64,7 +64,7 @@ def gaps_between(numbers: Sequence[int], low: int = 0) -> list[Gap]:
 
 
 def with_entries(memory: Memory, gaps: Sequence[Gap]) -> list[Gap]:
-    """Return the gaps, each with the entry of the removal of its last version."""
+    """Return the gaps, each with an entry: that of the removal of the last version in the gap."""
     if not gaps:
         return []
     gone = Redaction.objects.of_memories(memory.store_id, [memory.pk]).filter(number__in=[gap.last for gap in gaps])

@@ -94,7 +94,8 @@ def listing(store_id: str, directory: str, seq: int, after: str = "") -> Listing
 
 
 def _end(names: Sequence[Name], low: str, high: str) -> tuple[str | None, bool]:
-    """Return where the next page begins (None if there is none), and whether this page ended early."""
+    """Return where the next page begins (None if there is none), and whether this page ended early. The names are
+    between the paths `low` and `high`."""
     if len(names) > SIZE:
         return names[SIZE].place, False
     if names and names[-1].step >= MOST_STEPS:
@@ -120,10 +121,10 @@ def _versions(store_id: str, ids: Collection[str | None]) -> dict[str, Found]:
 
 
 def _anything(store_id: str, low: str, high: str, seq: int, budget: int) -> tuple[bool | None, str, int]:
-    """Return whether any version between two paths was current, the path at which the scan ended, and the remaining
-    budget.
+    """Return whether any version between the paths `low` and `high` was current after the entry `seq`, the path at
+    which the scan ended, and what is left of `budget` (a number of versions).
 
-    The first value is None if the budget was exhausted.
+    The first value is None if the budget was used up before this was known.
     """
     beneath = MemoryVersion.objects.filter(store_id=store_id, path__lt=high, seq__lte=seq)
     at = low

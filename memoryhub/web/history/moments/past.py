@@ -158,18 +158,19 @@ def _numbered(store_id: str, numbers: Mapping[str, int]) -> list[MemoryVersion]:
 
 
 def changed_at_or_before(store_id: str, seq: int, path: str = "") -> int | None:
-    """Return the seq of the last entry up to and including `seq` that changed a directory, or None.
+    """Return the seq of the last entry up to and including `seq` that changed something in the directory `path`, or
+    None.
 
-    If a scan of MOST_LOOKED versions finds none, return the last scanned seq, from which a search can continue.
+    If the last MOST_LOOKED versions have no such entry, return the last scanned seq, from which a search can continue.
     """
     older = MemoryVersion.objects.filter(store_id=store_id, seq__lte=seq).order_by("-seq")
     return _nearest(older, path)
 
 
 def changed_after(store_id: str, seq: int, path: str = "") -> int | None:
-    """Return the seq of the first entry after `seq` that changed a directory, or None.
+    """Return the seq of the first entry after `seq` that changed something in the directory `path`, or None.
 
-    If a scan of MOST_LOOKED versions finds none, return the last scanned seq, from which a search can continue.
+    If the next MOST_LOOKED versions have no such entry, return the last scanned seq, from which a search can continue.
     """
     newer = MemoryVersion.objects.filter(store_id=store_id, seq__gt=seq).order_by("seq")
     return _nearest(newer, path)
