@@ -79,9 +79,9 @@ def _name_too(request: Request, key: Key, new: Key) -> None:
 
 
 def _may_issue(key: Key, user: User, at: datetime) -> bool:
-    """Return whether a person may issue a key to the agent.
+    """Return whether a person may issue a key to the agent of `key`.
 
-    If the agent has a usable key to all stores, only a superuser may.
+    If this agent has a usable key to all stores, only a superuser may do that.
     """
     if user.is_superuser:
         return True

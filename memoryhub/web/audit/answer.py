@@ -68,7 +68,8 @@ def _was_removed(entry: AuditEntry) -> bool:
 
 
 def is_redacted(entry: AuditEntry, field: str) -> bool:
-    """Return whether a committed value can no longer be verified, because a redaction destroyed its salt."""
+    """Return whether the value of `field` can no longer be verified, because a redaction destroyed the salt of its
+    commitment."""
     return proofs.read(entry).is_destroyed(field)
 
 

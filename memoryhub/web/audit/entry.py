@@ -142,7 +142,8 @@ def entry(request: Request, chain: str, seq: int) -> HttpResponse:
 
 
 def _delivered_notes(found: AuditEntry) -> dict[str, object]:
-    """Return whether a view delivered notes of reviewers to the agent, and the comments that are these notes."""
+    """Return, as template context, whether the call viewed a memory and got notes of reviewers with it, and the
+    comments that are these notes."""
     is_told = found.command == "view" and bool(found.note)
     comments = Comment.objects.of_store(found.chain).filter(told_seq=found.replay_of or found.seq).select_related("by")
     return {"is_told": is_told, "comments": comments.order_by("pk") if is_told else ()}
@@ -191,7 +192,7 @@ def call_of(found: AuditEntry, entries: Entries) -> Call | None:
 
 
 def of_changes(changes: Iterable[Change]) -> Iterator[MemoryVersion | None]:
-    """Yield the versions whose texts the diffs of some changes show."""
+    """Yield the two versions of each change that has a diff: these are the texts that the page shows."""
     for change in changes:
         if change.diff is not None:
             yield from (change.before, change.version)

@@ -106,7 +106,8 @@ def _whole(entries: Iterable[AuditEntry]) -> list[AuditEntry]:
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The names of objects that some entries name by id: their stores and sessions, and the numbers of versions."""
+    """The names of what the entries name by id: stores and sessions with their names, and versions with their
+    numbers."""
 
     stores: Mapping[str, str]
     sessions: Mapping[str, str]

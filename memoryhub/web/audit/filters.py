@@ -76,7 +76,7 @@ NO_FILTER = Filter({})
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A filter after its names are resolved: some of the chains that a person may see, and a search."""
+    """What a filter asks for, after its names are resolved: `search` in `chains`."""
 
     chains: Sequence[str]
     search: Search
@@ -191,7 +191,7 @@ def person_id(person: str) -> str:
 
 
 def _agent_named(name: str, chains: Sequence[str]) -> str | None:
-    """Return the id of the agent of this name in these chains, or None.
+    """Return the id of the agent with this name that is known in `chains`, or None.
 
     Agents that are known only in other chains do not count. Raise Malformed if several agents have the name.
     """
@@ -243,7 +243,8 @@ def _command(value: str | None) -> str | None:
 
 
 def _path(value: str | None, chains: Sequence[str]) -> str | None:
-    """Return the path of a filter. A final slash is removed if memories had this name but no directory had it."""
+    """Return the path of a filter, or None if it has none. A final slash is removed as `place_of` does. Raise Malformed
+    if the value is no path."""
     if value is not None and not value.startswith("/"):
         raise Malformed(
             _("A path must begin with “/”. If it also ends with “/”, it means everything under that directory.")
@@ -254,10 +255,8 @@ def _path(value: str | None, chains: Sequence[str]) -> str | None:
 
 
 def place_of(path: str, chains: Sequence[str]) -> str:
-    """Return a path; its final slash is removed if, in these chains, only memories ever had the name.
-
-    A final slash means a directory. If no directory ever had the name, the person means the memory.
-    """
+    """Return `path`. Its final slash, which means a directory, is removed if no directory in `chains` ever had this
+    name but a memory had it: then the person means the memory."""
     name = path.rstrip("/")
     if not name or name == path:
         return path
@@ -339,7 +338,7 @@ def _period(value: str | None, now: datetime, zone: tzinfo) -> tuple[datetime | 
 
 
 def named(wanted: Filter, chains: Sequence[str]) -> dict[str, str]:
-    """Return the filter's values with names in place of ids, for a person who may see those chains."""
+    """Return the filter's values with names in place of ids, for a person who may see `chains`."""
     words = {key: shown(base(key), value) for key, value in wanted.values.items()}
     words |= {key: place_of(value, chains) for key, value in wanted.values.items() if base(key) == "path"}
     lookups: dict[str, QuerySet[Any, Any]] = {

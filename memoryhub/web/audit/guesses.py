@@ -51,8 +51,8 @@ class Guesses:
 
 
 def guesses_of(typed: str, user: User) -> Guesses:
-    """Return the filters that a person may have meant by a refused filter; none if it is too long. The valid parts of
-    the refused filter are kept."""
+    """Return the filters that a person may have meant by `typed`, which was refused as a filter. Its valid parts are
+    kept. If `typed` is too long, there are no guesses."""
     if len(typed) > LONGEST:
         return Guesses((), "")
     kept, plain = _parts(typed, user)
@@ -67,7 +67,7 @@ def guesses_of(typed: str, user: User) -> Guesses:
 
 
 def _parts(typed: str, user: User) -> tuple[list[str], list[str]]:
-    """Return the filters in a text as they were written, and the other words of the text."""
+    """Return the filters in `typed`, as they were written, and the other words of `typed`."""
     known = set(Filter.every_key())
     kept: list[str] = []
     plain: list[str] = []

@@ -74,7 +74,8 @@ class Entries:
 
 
 def memories_there(entries: Iterable[AuditEntry]) -> set[str]:
-    """Return the ids of those memories of the entries that were not removed permanently."""
+    """Return the ids of the memories that the entries name and that still exist: memories that were removed permanently
+    are left out."""
     named = {(entry.chain, entry.memory) for entry in entries if entry.memory is not None}
     found = Memory.objects.filter(store_id__in={chain for chain, _ in named}, pk__in={memory for _, memory in named})
     return set(found.values_list("pk", flat=True)) if named else set()

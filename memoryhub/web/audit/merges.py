@@ -22,7 +22,8 @@ class MergedWith:
 
 
 def merged_with(chain: str, entries: Iterable[AuditEntry]) -> dict[int, MergedWith]:
-    """Return {seq of an entry: the merge}, for those of these entries that record an edit with a merge."""
+    """Return {seq of an entry: the merge} for those entries in which a person saved a text that they had merged with a
+    version by someone else."""
     edits = [entry.seq for entry in entries if entry.command == "edit" and entry.ok]
     if not edits:
         return {}

@@ -77,7 +77,8 @@ class Page:
 def older_page(
     search: Search, chains: Sequence[str], before: str | None = None, size: int = PAGE, most: int = MOST
 ) -> Page:
-    """Return the newest entries, or those before a place. Raise BadPlace if the place is invalid.
+    """Return the newest entries, or those that are older than the place `before`. Raise BadPlace if the place is
+    invalid.
 
     At most `most` entries of each chain are scanned.
     """
@@ -98,7 +99,7 @@ def older_page(
 
 
 def newer_page(search: Search, chains: Sequence[str], after: str, size: int = PAGE, most: int = MOST) -> Page:
-    """Return the entries after a place. Raise BadPlace if the place is invalid.
+    """Return the entries that are newer than the place `after`. Raise BadPlace if the place is invalid.
 
     At most `most` entries of each chain are scanned.
     """

@@ -52,9 +52,10 @@ def ruled(entry: AuditEntry, store: MemoryStore | None, answer: str) -> Ruled | 
 
 
 def _change(entry: AuditEntry, answer: str) -> tuple[str, str]:
-    """Return the verb and the path of a change that a rule refused or held back.
+    """Return the verb and the path of the change that a rule refused or held back.
 
-    A refusal names both. Its path may be in a directory that the call named.
+    If a rule refused the change, its verb and its path are in `answer`. The path may be below the directory that the
+    call named.
     """
     path, verb = entry.path or "", _VERBS.get(entry.command or "", Verb.EDIT)
     refused = answer.partition(BY_RULE)[2]

@@ -28,7 +28,8 @@ class Unknown:
 
 
 def unknown_author(values: Mapping[str, str], chains: Sequence[str]) -> Unknown | None:
-    """Return the agent, person or session of a filter if these chains know none of that name, else None."""
+    """Return the agent, the person or the session in a filter's `values` that `chains` do not know. Return None if they
+    know all of these. Ids of agents and people are not looked up."""
     if (agent := values.get("agent")) and not agent.startswith(ids.AGENT):
         known = Agent.objects.known_in(chains)
         if not known.filter(folded_name=fold_name(agent)).exists():
@@ -43,8 +44,8 @@ def unknown_author(values: Mapping[str, str], chains: Sequence[str]) -> Unknown 
 
 
 def _unknown_session(session: str, agent: str | None, chains: Sequence[str]) -> Unknown | None:
-    """Return the session of a filter if these chains know no session with that id, or with that name and agent; else
-    None."""
+    """Return None if `chains` know the session, by its id or by its name and its agent. Otherwise return it as unknown,
+    with a similar name of a session of this agent."""
     known = Session.objects.known_in(chains)
     if session.startswith(ids.SESSION):
         return None if known.filter(pk=session).exists() else Unknown("session", session)
@@ -56,7 +57,7 @@ def _unknown_session(session: str, agent: str | None, chains: Sequence[str]) -> 
 
 
 def _similar(name: str, known: Iterable[str]) -> str:
-    """Return a known name that begins with this name, contains it, or has a similar spelling. Return "" if there is
+    """Return a name in `known` that begins with `name`, contains it, or has a similar spelling. Return "" if there is
     none."""
     typed, folded = fold_name(name), {fold_name(one): one for one in known}
     parts = sorted((one for one in folded if typed in one), key=lambda one: (not one.startswith(typed), one))

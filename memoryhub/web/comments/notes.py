@@ -21,7 +21,7 @@ class Note:
 
 
 def agents_of(comments: Iterable[Comment]) -> dict[str, Agent]:
-    """Return {id: agent} of the agents that wrote the texts that these comments are about."""
+    """Return {id: agent} of the agents that wrote the texts that the comments are about."""
     ids = {comment.agent for comment in comments if comment.agent}
     return Agent.objects.in_bulk(ids) if ids else {}
 

@@ -27,7 +27,7 @@ def shows(request: Request, store: MemoryStore, places: Iterable[Place]) -> None
 
 
 def shows_versions(request: Request, store: MemoryStore, versions: Iterable[MemoryVersion | None]) -> None:
-    """Note that the page shows the texts of these versions. None and versions without a text are ignored."""
+    """Note that the page shows the texts of `versions`. None and versions without a text are ignored."""
     shows(request, store, [(one.memory_id, one.pk) for one in versions if one is not None and one.text_id])
 
 

@@ -48,11 +48,12 @@ class Figures:
     errors: Counter[str] = field(default_factory=Counter)
 
     def on(self, day: date, commands: Collection[str]) -> int:
-        """Return the number of successful operations on a day, for some commands."""
+        """Return how many operations with one of the `commands` succeeded on a day."""
         return sum(self.ok[day, command] for command in commands)
 
     def between(self, first: date, last: date, commands: Collection[str]) -> int:
-        """Return the number of successful operations from one day to another (inclusive), for some commands."""
+        """Return how many operations with one of the `commands` succeeded from the day `first` to the day `last`
+        (inclusive)."""
         return sum(self.on(first + timedelta(days=ago), commands) for ago in range((last - first).days + 1))
 
     def errors_on(self, day: date) -> int:

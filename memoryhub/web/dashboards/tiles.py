@@ -63,8 +63,8 @@ def tiles_of_store(found: Figures, store: MemoryStore, today: date, agent: str, 
 
 
 def _waiting(stores: Sequence[str], one: str, user: User) -> list[Tile]:
-    """Return a tile for the versions and proposals that await a person, in those of the stores in which the person
-    decides; none if there is no such store."""
+    """Return a tile for the versions and proposals that await `user`, in those of the stores in which `user` decides.
+    Return an empty list if there is no such store. If `one` is a store, the tile links to the inbox of this store."""
     stores = list(MemoryStore.objects.filter(pk__in=stores).reviewed_by(user).order_by().values_list("pk", flat=True))
     if not stores:
         return []

@@ -53,8 +53,8 @@ class Tile:
 
 @dataclass(frozen=True, slots=True)
 class _MemoryFacts:
-    """Facts for the map: the last read of each memory, the ids of memories that await review, and the paths of
-    directories that contain such memories."""
+    """Facts for the map: when each memory was last read, and the ids of the memories that await review. `places` are
+    the paths of directories drawn as a whole that contain memories awaiting review."""
 
     read: Mapping[str, datetime | None]
     waiting: frozenset[str]

@@ -20,7 +20,7 @@ _SALT = "memoryhub.erase."
 
 
 class BadAsked(ValueError):
-    """The hub did not sign this text for this person."""
+    """The signed text with a request was not signed by this hub for this person."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ class Asked:
         return [store for store, result in self.searched.items() if result.may_erase and store not in self.left_out]
 
     def among(self, stores: Container[str]) -> Asked:
-        """Return the request limited to these stores. What was erased in other stores stays in the request."""
+        """Return the request limited to `stores`. What was erased in other stores stays in the request."""
         kept = {store: result for store, result in self.searched.items() if store in stores}
         named = tuple(store for store in self.stores if store in stores)
         return replace(self, stores=named, searched=kept, large=tuple(store for store in self.large if store in stores))
@@ -143,7 +143,7 @@ class Asked:
         return all(self.takes(one) == before.takes(one) for one in result.spellings)
 
     def written(self, user: User) -> str:
-        """Return the request as a signed text that only this person can send back."""
+        """Return the request as a signed text that only `user` can send back."""
         searched = {store: _as_list(result) for store, result in self.searched.items()}
         lists = [sorted(self.off), sorted(self.on), sorted(self.left_out), sorted(self.left), list(self.large)]
         value = [self.group, self.subject, self.stores, searched, *lists, dict(self.erased)]
@@ -151,7 +151,7 @@ class Asked:
 
     @classmethod
     def read(cls, written: str, user: User) -> Asked:
-        """Parse a signed text. Raise BadAsked if this hub did not write it for this person."""
+        """Parse the signed text `written`. Raise BadAsked unless this hub signed it for `user`."""
         try:
             group, subject, stores, searched, *lists, erased = signing.loads(written, salt=_SALT + user.pk)
         except (signing.BadSignature, ValueError, TypeError) as error:

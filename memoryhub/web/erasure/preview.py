@@ -49,9 +49,9 @@ class Excerpt:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One place with one of the texts: the kind of place, its path and version, and an excerpt.
+    """One place that contains one of the texts to erase: the kind of place, its path and version, and an excerpt.
 
-    The excerpt is None if the text is no longer in this place.
+    The excerpt is None if the place no longer contains the text.
     """
 
     hit: Hit
@@ -230,7 +230,7 @@ def _rows(store_id: str, hits: Sequence[Hit], terms: Sequence[str], user: User) 
 
 
 def _read(store_id: str, hits: Sequence[Hit]) -> dict[tuple[str, str], Any]:
-    """Return {(kind, id): database row} for these places."""
+    """Return {(kind, id): database row} for the places in `hits`."""
     found: dict[tuple[str, str], Any] = {}
     for kind, model in _models(hits):
         ids = [hit.id for hit in hits if _model(hit) is model]
@@ -269,7 +269,7 @@ def _rows_of(store_id: str, model: type[models.Model], ids: Sequence[str]) -> It
 
 
 def _versions(store_id: str, hits: Sequence[Hit]) -> dict[str, MemoryVersion]:
-    """Return {text id: the first version with this text}."""
+    """Return {text id: the first version with this text} for the places in `hits` that are texts of memories."""
     texts = {hit.id for hit in hits if hit.kind == "text"}
     found: dict[str, MemoryVersion] = {}
     for part in in_parts(sorted({hit.memory for hit in hits if hit.memory and hit.kind == "text"})):

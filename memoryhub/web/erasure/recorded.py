@@ -20,7 +20,8 @@ class Listed:
 
 
 def listed(receipts: Sequence[Receipt], stores: Mapping[str, MemoryStore]) -> list[Listed]:
-    """Return receipts of these stores with their authors and notes, in the same order."""
+    """Return the receipts, each with its store, its author and its note, in the same order. `stores` has the stores by
+    id."""
     wanted = Q(pk__in=())
     for receipt in receipts:
         wanted |= Q(chain=receipt.store, seq=receipt.content.get("entry"))

@@ -53,7 +53,8 @@ class Filter(KeyValues):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Conditions on findings; None means any. A path includes everything under it. `words` must occur in the path."""
+    """Conditions on findings. None means any. `path` is a memory or a directory with everything under it, and
+    `other_path` one whose findings are excluded. The `words` must all occur in the path of a finding's memory."""
 
     stores: Sequence[str]
     state: FindingState = FindingState.OPEN
@@ -97,5 +98,5 @@ def _kinds(values: Mapping[str, str]) -> frozenset[str] | None:
 
 
 def named(wanted: Filter, stores: Sequence[str]) -> dict[str, str]:
-    """Return the filter's values with names in place of ids, for a person who may see those stores."""
+    """Return the filter's values with names in place of ids, for a person who may see `stores`."""
     return filters.named(filters.Filter(wanted.values), stores)

@@ -126,7 +126,7 @@ class _Head(NamedTuple):
 
 
 def _newest_of_kinds(stores: Sequence[str], kinds: Sequence[str]) -> list[_Head]:
-    """Return the newest open finding of each of these kinds in each store."""
+    """Return the newest open finding of each kind in `kinds`, for each store."""
     of_store = Finding.objects.filter(store_id=OuterRef("pk"), state=FindingState.OPEN)
     newest = [Subquery(of_store.filter(kind=kind).newest().values("id")[:1]) for kind in kinds]
     found = MemoryStore.objects.filter(pk__in=stores).order_by("pk").values_list("pk", *newest)

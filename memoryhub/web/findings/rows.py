@@ -120,8 +120,8 @@ def in_rows(items: Iterable[Item]) -> Iterator[tuple[str, str, str]]:
 
 
 def items_of(ids: Sequence[str], user: User, at: datetime) -> list[Item]:
-    """Return the items of some findings in the order of the ids. The number of queries does not depend on the number of
-    findings.
+    """Return the items of the findings with these `ids`, in the order of the ids. The number of queries does not depend
+    on the number of findings.
 
     Findings whose memory has just been removed are left out.
     """

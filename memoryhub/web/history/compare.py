@@ -68,7 +68,7 @@ class Options:
         )
 
     def query(self, **other: object) -> str:
-        """Return the query string of this comparison with other options."""
+        """Return the query string of this comparison, with the parameters in `other` in place of its own."""
         values: dict[str, object] = {
             "from": self.name or self.old,
             "to": self.new,
@@ -83,7 +83,7 @@ class Options:
 
     @property
     def here(self) -> str:
-        """Return the URL of this comparison from its first line."""
+        """Return the URL of this comparison, without `after`: it shows the comparison from its first line."""
         return f"?{self.query()}"
 
     @property
@@ -93,8 +93,8 @@ class Options:
 
     @property
     def earlier(self) -> str | None:
-        """Return the query string of the comparison in which both versions are one earlier, or None if there is
-        none."""
+        """Return the query string of the comparison in which the number of both versions is one lower, or None if there
+        is no such comparison."""
         return self._moved(-1) if min(self.old, self.new) > 1 else None
 
     @property

@@ -116,8 +116,8 @@ class KeyValues:
         return self._parameters(self.values)
 
     def _parameters(self, values: Mapping[str, str]) -> dict[str, str]:
-        """Return the parameters of a filter with these values. A word typed in the bar stays there if its value has not
-        changed."""
+        """Return the parameters of a filter with `values`. A word typed in the bar stays there if `values` still has
+        its value; all other values become parameters of their own."""
         typed = _together(self.typed)
         kept = {key for key, value in typed.items() if values.get(key) == value}
         bar = " ".join(term.written for term in self.typed if not term.key or term.key in kept)
@@ -266,7 +266,7 @@ def _together(terms: Sequence[Term]) -> dict[str, str]:
 
 
 def has_words(path: str | None, words: Sequence[str]) -> bool:
-    """Return whether a path has all of these folded words."""
+    """Return whether a path has all of the `words`, which are folded."""
     folded = fold(path or "") if words else ""
     return all(word in folded for word in words)
 

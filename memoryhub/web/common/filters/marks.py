@@ -46,7 +46,7 @@ class MarkFilter:
         return {MINE, UNASSIGNED} >= self.has | self.has_not
 
     def without(self, mark: str) -> "MarkFilter":
-        """Return the filter without the condition that a memory has this mark."""
+        """Return the filter without the condition that a memory has `mark`."""
         return replace(self, has=self.has - {mark})
 
     def matching(self, store_id: str, memories: Iterable[str], at: datetime) -> set[str]:

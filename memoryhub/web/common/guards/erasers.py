@@ -13,8 +13,8 @@ MOST_NAMED = 3
 
 
 def who_erases(stores: Collection[str]) -> str:
-    """Return the names of people who can erase, for the end of a sentence: some admins of the memory stores (ids), or
-    if there are none, some administrators of the hub.
+    """Return the names of at most MOST_NAMED people who can erase, for the end of a sentence: admins of the memory
+    stores (`stores` are their ids), or if there are none, administrators of the hub.
 
     Without memory stores the result names no one, because the person has no role in any store. The e-mail address of an
     administrator of the hub is not shown, because it is used to sign in.

@@ -111,7 +111,7 @@ def leaves_pieces(old: str, new: str, cover: Cover) -> bool:
 
 
 def _common(one: str, other: str) -> int:
-    """Return the number of characters at the beginning of both texts that are equal."""
+    """Return how many characters at the beginning of `one` and `other` are equal."""
     pairs = zip(one, other, strict=False)
     return next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
 
@@ -187,9 +187,9 @@ def _masked_rows(rows: Collection[tuple[str, str, str, str]]) -> dict[str, str]:
 
 
 def cover(versions: Iterable[MemoryVersion | None]) -> Mapping[str, Cover]:
-    """Mask the loaded texts of some versions in place, and return {memory id: its Cover}.
+    """Mask the loaded texts of the versions in place, and return {memory id: its Cover}.
 
-    Never save a version or its text afterwards.
+    Never save one of the versions or its text afterwards.
     """
     with_text = [version for version in versions if version is not None and version.text_id]
     memories: dict[str, set[str]] = defaultdict(set)

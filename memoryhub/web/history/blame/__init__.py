@@ -156,9 +156,9 @@ def _shown(found: Lines, store: MemoryStore, first: int) -> Shown:
 
 
 def told_of_versions(rows: Sequence[Row], store: MemoryStore) -> dict[int, Authorship]:
-    """Return {version number: its author and its session} for these versions.
+    """Return {version number: its author and its session} for the versions in `rows`.
 
-    If an agent proposed the version, its author is the agent, and the note says who merged the proposal.
+    If an agent proposed a version, this agent is its author, and its note says who merged the proposal.
     """
     columns = ("seq", "actor_kind", "author_id", "label", "note", "session", "command")
     entries = AuditEntry.objects.of_chain(store.id).of_seqs(row.seq for row in rows).values_list(*columns)

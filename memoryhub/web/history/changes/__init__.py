@@ -191,7 +191,8 @@ def _agent(store: MemoryStore, written: str) -> Agent | None:
 
 
 def _entries(store: MemoryStore, ends: Ends) -> dict[str, Any]:
-    """Return the first and the last entry with their sessions. A value is None if there is no such entry or session."""
+    """Return, as template context, the entries at both `ends` of the comparison, and the session of each. A value is
+    None if there is no such entry or session."""
     first, last = (past.entry_at(store.id, seq) for seq in (ends.first, ends.last))
     sessions = Session.objects.in_bulk([entry.session for entry in (first, last) if entry and entry.session])
     of_first, of_last = (sessions.get(entry.session or "") if entry else None for entry in (first, last))

@@ -150,7 +150,8 @@ def before_sessions(store_id: str) -> list[tuple[Session, Shortcut]]:
 
 
 def recent_changes(store_id: str) -> list[tuple[AuditEntry, Sequence[MemoryVersion]]]:
-    """Return the newest entries that made versions, with these versions."""
+    """Return the newest entries that made versions, each with its versions. At most MOST_ENTRIES entries, and the last
+    MOST_VERSIONS versions, are looked at."""
     versions = MemoryVersion.objects.filter(store_id=store_id).order_by("-seq")[:MOST_VERSIONS]
     by_seq: dict[int, list[MemoryVersion]] = {}
     for version in versions:

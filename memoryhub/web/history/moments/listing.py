@@ -145,7 +145,8 @@ def _anything(store_id: str, low: str, high: str, seq: int, budget: int) -> tupl
 
 
 def was_there(store_id: str, directory: str, seq: int) -> bool:
-    """Return whether a directory had any children. Return True also if the answer would take too much work."""
+    """Return whether a directory had any children after the entry `seq`. Return True also if the answer would take too
+    much work."""
     found = listing(store_id, directory, seq)
     return bool(found.items or found.next)
 
