@@ -58,11 +58,11 @@ class KeyRow:
 
 @dataclass(frozen=True, slots=True)
 class AgentRow:
-    """An agent, with the number of its usable keys and the stores that these can access.
+    """An agent, with the number of its usable keys and the stores that these keys can access.
 
     `last_used` is the time of the last use of a key, and `last_session` the time at which the latest session was last
-    seen. `short_id` distinguishes the agent from another visible agent with its name; it is empty if the name is
-    unique.
+    seen. `short_id` distinguishes the agent from other visible agents with the same name; it is empty if no other one
+    has this name.
     """
 
     agent: Agent
@@ -171,7 +171,8 @@ def status(key: Key, at: datetime) -> str:
 
 
 def _refused(keys: list[Key], user: User, at: datetime) -> dict[str, Refused]:
-    """Return {key id: Refused} for the last REFUSED_DAYS; only stores that the person may see are counted."""
+    """Return {key id: its calls in the last REFUSED_DAYS that were refused because there were too many in a minute}.
+    Only calls to stores that `user` may see are counted."""
     today = at.astimezone(UTC).date()
     stores = list(MemoryStore.objects.visible_to(user).by_name().values_list("pk", flat=True)[:MOST_STORES])
     rows = RefusedCalls.objects.of_stores(stores).since(today - timedelta(days=REFUSED_DAYS - 1))

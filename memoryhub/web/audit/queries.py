@@ -158,7 +158,8 @@ _NOTHING = _Bound(0, datetime.min.replace(tzinfo=UTC))
 
 
 def _bounds(chains: Sequence[str], place: Place | None) -> dict[str, _Bound]:
-    """Return {chain: its last entry that is older than a place}. Without a place, it is the last entry."""
+    """Return {chain: its last entry that is older than `place`}. If `place` is None, return the last entry of each
+    chain."""
     entries = AuditEntry.objects.filter(chain=OuterRef("pk")).order_by("-at", "-seq")
     if place is not None:
         anchor = AuditEntry.objects.of_chain(place.chain).filter(seq=place.seq).values_list("at", flat=True).first()
@@ -177,9 +178,9 @@ def _bounds(chains: Sequence[str], place: Place | None) -> dict[str, _Bound]:
 
 
 class _Streams:
-    """The matching entries of each chain on one side of a place.
+    """The matching entries of each chain on one side of a place: those before it (`newest`), or those after it.
 
-    Each chain has at most `limit` entries, in the order of their seqs.
+    At most `limit` entries of each chain are read, in the order of their seqs, starting at the place.
     """
 
     def __init__(self, search: Search, bounds: dict[str, _Bound], limit: int, most: int, *, newest: bool) -> None:
@@ -212,7 +213,7 @@ class _Streams:
         return is_full or (reached is not None and latest < _key(reached))
 
     def merged(self) -> list[AuditEntry]:
-        """Return the first entries of all opened chains, merged; at most `limit`.
+        """Return at most `limit` entries of all opened chains in one order: those that are closest to the place.
 
         If a scan ended early, the entries beyond its end are left out.
         """

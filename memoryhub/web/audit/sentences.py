@@ -108,8 +108,8 @@ def _number(value: object) -> int | None:
 def _plainly(values: Values, command: Command) -> str:
     """Return the command's words, filled with the values.
 
-    If the words for a count apply, they are used. Otherwise, the first words for which the entry has every value are
-    used.
+    A command may have words for a count, which are used if they apply (see `_is_of_several`). Otherwise, of its other
+    words, the first are used for which the entry has every value.
     """
     count = values.number(command.counts)
     if command.several and _is_of_several(values, command, count):

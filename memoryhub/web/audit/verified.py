@@ -46,7 +46,8 @@ class VerificationRun:
 
 
 def context_for(user: User) -> dict[str, Any]:
-    """Return the last verification and the requested one as template context."""
+    """Return, as template context, the last verification and the verification that was requested but has not ended
+    yet."""
     return {
         "run": VerificationRun.last(user),
         "asked": runs.asked(timezone.now()),

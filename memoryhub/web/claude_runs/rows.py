@@ -53,9 +53,9 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """An event on the page of its run. Only the fields of its kind are set: `html` is a text by Claude; `text` is a
-    text by a person, or by Claude while it is still being written; `told` is a call that ran; `words` describe the
-    outcome of any other event."""
+    """An event on the page of its run. Only the fields for its kind are set. `html` is a text by Claude; `text` is a
+    text by a person, or a text that Claude is still writing. `told` is a call that ran. `words` describe the outcome of
+    any other event."""
 
     event: ClaudeEvent
     html: SafeString | None = None

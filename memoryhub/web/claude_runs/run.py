@@ -81,7 +81,8 @@ def _context(request: Request, store: MemoryStore, run: ClaudeRun, after: int) -
 
 
 def _complete(items: Sequence[rows.Item], run: ClaudeRun) -> int:
-    """Return how many of the first events can no longer change. The page loads the events after them again."""
+    """Return how many of the `items`, counted from the first, can no longer change. The page loads the events after
+    these again."""
     if not run.is_going_on:
         return len(items)
     ends = (ClaudeEventKind.TURN, ClaudeEventKind.MESSAGE, ClaudeEventKind.PROBLEM, ClaudeEventKind.PROPOSAL)
@@ -90,8 +91,8 @@ def _complete(items: Sequence[rows.Item], run: ClaudeRun) -> int:
 
 
 def _may_change(event: ClaudeEvent, last: int) -> bool:
-    """Return whether an event can still change: it is a part of an unfinished answer, which follows the event `last`,
-    or a call that waits to be run."""
+    """Return whether an event can still change: it is a call that has not ended, or it is a part of an unfinished
+    answer. The parts of an unfinished answer are the events after the event `last`."""
     waits = event.kind == ClaudeEventKind.CALL and event.seq is None and "answer" not in event.content
     return not event.is_cut and (waits or event.number > last)
 

@@ -72,7 +72,8 @@ class Thread:
 
 @dataclass(frozen=True, slots=True)
 class Conversations:
-    """The conversations of a page: `below` has the HTML under each line, and `rest` the conversations under the text.
+    """The conversations of a page: `below` has the HTML under each line of the text, by the line's number. `rest` are
+    the conversations that the page shows under the whole text.
 
     `open` counts the conversations that are not resolved. `first_line` is the first line that has an unresolved
     conversation under it, or None. `agent` is the agent that can be notified of a comment on the memory as a whole.

@@ -44,9 +44,9 @@ class Marks:
     """The marks of a memory or directory in a list or the tree.
 
     `waits` means that one of the last LOOK_BACK versions awaits review. `found` is `open` if a memory has open
-    findings, `dismissed` if it has only dismissed ones. `kept` is `hold` under a legal hold, else `pin` under a pin.
-    For a directory, `waits` and `found` describe the memories in it. `talk` means that the memory has an unresolved
-    conversation.
+    findings, `dismissed` if it has only dismissed ones. `kept` is `hold` if a legal hold keeps the memory or directory,
+    `pin` if only a pin does, else empty. For a directory, `waits` and `found` describe the memories in it. `talk` means
+    that the memory has an unresolved conversation.
     """
 
     waits: bool = False

@@ -78,8 +78,8 @@ def _waiting(stores: Sequence[str], one: str, user: User) -> list[Tile]:
 
 
 def _refused(stores: Sequence[str], today: date, agent: str) -> list[Tile]:
-    """Return a tile if keys exceeded their limit of calls since yesterday. It links to the store with the last refused
-    call."""
+    """Return a tile if keys exceeded their limit of calls since yesterday: keys of the agent, if `agent` is not empty.
+    The tile links to the store with the last refused call."""
     rows = RefusedCalls.objects.of_stores(stores).since(today - timedelta(days=1))
     if agent:
         rows = rows.filter(key__in=Key.objects.filter(agent=agent).values("pk"))

@@ -133,7 +133,8 @@ def _has(text: str, terms: Sequence[str]) -> bool:
 
 
 def _cut(text: str, terms: Sequence[str]) -> str:
-    """Return a line. Of a long line, return only the part around the first occurrence of one of the texts."""
+    """Return a line of a text. If it is long, return only the part up to AROUND characters before and after the first
+    place at which one of the `terms` begins."""
     at = max(0, min(place for term in terms if (place := text.find(term)) >= 0) - AROUND)
     return ("…" if at else "") + text[at : at + 2 * AROUND] + ("…" if at + 2 * AROUND < len(text) else "")
 

@@ -305,7 +305,8 @@ def _inside(value: object) -> Iterator[str]:
 
 
 def _excerpt(texts: Iterable[object], terms: Sequence[str]) -> Excerpt | None:
-    """Return the excerpt around the first occurrence of one of the texts, or None."""
+    """Return an excerpt of the first of the `texts` that contains one of the `terms`, around the first place of a term
+    in it. Return None if there is none."""
     longest: Callable[[str], int] = len
     for text in texts:
         if not isinstance(text, str):

@@ -46,7 +46,7 @@ class Row(NamedTuple):
 class Page:
     """Findings, newest first. `next` is the place where the next page begins, or None at the end.
 
-    `stopped` means that the page ended early because the limit of scanned findings was reached.
+    `stopped` means that the page ended early, because the most findings that one page may scan were scanned.
     """
 
     ids: Sequence[str]

@@ -127,8 +127,8 @@ def compare(request: Request, store: MemoryStore, memory_id: str) -> HttpRespons
     """Compare the versions `from` and `to` (numbers or ids); by default the newest and the one before it.
 
     `from` can be the word `approved`: then the comparison begins at the version that the person last approved. If the
-    person approved none, it begins at the last version before the unreviewed ones, or at an empty text. If that version
-    no longer exists, it begins at the version before `to`.
+    person approved none, it begins at the last version before the unreviewed ones, or at an empty text if there is no
+    such version. If the version at which it should begin no longer exists, it begins at the version before `to`.
     """
     memory = memory_of(store, memory_id)
     written = request.GET.get("from", "")

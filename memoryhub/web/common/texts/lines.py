@@ -23,7 +23,8 @@ _SIGN = re.compile(r"␍|⟨CR[0-9]{0,9}⟩")
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """Some lines of a text as HTML. `next` is the number of the line after them, or None if they are the last lines.
+    """Some lines of a text as HTML: the lines `first` to `last` of `total` lines. `next` is the number of the line
+    after `last`, or None if the text ends there.
 
     `ended` says whether the text's last line ends with a newline.
     """

@@ -38,8 +38,9 @@ def text_of(version: MemoryVersion | None) -> str | None:
 
 
 def text_before(before: MemoryVersion | None, version: MemoryVersion) -> str | None:
-    """Return the text of the version before `version`, for a comparison.
+    """Return the text of `before`, the version before `version`, for a comparison.
 
-    It is empty before the first version and after a deletion. It is None if the version before was redacted or removed.
+    It is empty if `version` is the first one, or if `before` is a deletion. It is None if `before` was redacted or has
+    been removed.
     """
     return None if before is None and version.number > 1 else text_of(before)

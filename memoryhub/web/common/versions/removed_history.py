@@ -57,8 +57,8 @@ def first_seq(chain: str) -> int:
 
 
 def gaps_between(numbers: Sequence[int], low: int = 0) -> list[Gap]:
-    """Return the gaps between descending version numbers, and the gap between the last of them and `low` (an existing
-    number, or 0)."""
+    """Return the gaps between the version numbers in `numbers`, which are descending. The last gap is the one between
+    the last of them and `low`, which is the number of an existing version, or 0."""
     pairs = zip(numbers, [*numbers[1:], low], strict=False)
     return [Gap(end + 1, number - 1) for number, end in pairs if number - end > 1]
 

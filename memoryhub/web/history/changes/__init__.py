@@ -75,8 +75,8 @@ class Ends:
 def changes(request: Request, store: MemoryStore) -> HttpResponse:
     """Show the changes from `from` to `to`, each the number of an entry (0: before the first entry) or a date.
 
-    `from` can be the word `approved`, the newest approval of the person. The default is the last day before the newest
-    entry.
+    `from` can be the word `approved`, which means the newest approval of the person. By default, `to` is the newest
+    entry, and `from` is the last entry that is at least a day older.
     """
     newest = past.last_seq(store.id)
     ends = _ends(request, store, newest)
@@ -180,7 +180,7 @@ def _from_approval(request: Request, store: MemoryStore) -> tuple[QueryDict, str
 
 
 def _usual(store_id: str, newest: int) -> int:
-    """Return the last entry that is at least a day older than the newest entry."""
+    """Return the seq of the last entry that is at least a day older than the entry `newest`; 0 if there is none."""
     at = AuditEntry.objects.of_chain(store_id).filter(seq=newest).values_list("at", flat=True).first()
     return past.seq_at(store_id, at - moments.DAY) if at else 0
 
