@@ -38,7 +38,7 @@ class Counts(NamedTuple):
 
 @register.simple_tag(takes_context=True)
 def counts(context: template.Context) -> Counts:
-    """Return the counts for the person who sent the request. They are asked for once in a request."""
+    """Return the counts for the person who sent the request. The database is asked only once in a request."""
     request = context["request"]
     if not hasattr(request, "counts"):
         request.counts = counts_for(request.user)

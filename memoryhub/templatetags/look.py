@@ -45,8 +45,8 @@ def scripts() -> SafeString:
 
 @register.simple_tag
 def icon(name: str, label: str = "") -> SafeString:
-    """Return an icon of the sprite. Without a label the icon is decorative; with a label it is an image of that
-    name."""
+    """Return an icon of the sprite. Without a label the icon is decorative; with a label it is an image that screen
+    readers call by this label."""
     meaning = format_html('role="img" aria-label="{}"', label) if label else mark_safe('aria-hidden="true"')
     return format_html(
         '<svg class="icon icon-{}" {}><use href="{}#{}"></use></svg>', name, meaning, static("icons.svg"), name

@@ -23,7 +23,7 @@ EntryInput = Mapping[str, Any]
 def names_in(
     inputs: Iterable[EntryInput], chains: Collection[str], *, versions: Iterable[str | None] = ()
 ) -> dict[str, str]:
-    """Return {id: name} for the ids in some inputs, and for `versions`. There is one query for each kind of object.
+    """Return {id: name} for the ids in `inputs`, and for `versions`. There is one query for each kind of object.
 
     A memory's name is its path, and a version's its number; both are looked up in the stores of the `chains`. A list of
     several versions is left out.

@@ -206,8 +206,8 @@ class _Streams:
         return max(self.ends.values(), key=_key) if self.newest else min(self.ends.values(), key=_key)
 
     def is_beyond(self, latest: tuple[datetime, str], found: Sequence[AuditEntry]) -> bool:
-        """Return whether a chain has no entry for the page. `latest` is (latest time of an entry in the chain, the
-        chain's id)."""
+        """Return whether no entry of a chain can belong to the page, given the entries `found` so far. `latest` is
+        (latest time of an entry in the chain, the chain's id)."""
         reached = self.reached()
         is_full = len(found) == self.limit and latest < _key(found[-1])
         return is_full or (reached is not None and latest < _key(reached))

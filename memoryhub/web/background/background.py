@@ -93,8 +93,8 @@ class Health:
 
 @dataclass(frozen=True, slots=True)
 class Lasting:
-    """An alarm that lasts now, in words, and the page that shows its cause. Alarms without an address are explained on
-    this page."""
+    """An alarm that lasts now, in words, and the URL of the page that shows its cause. If the URL is empty, the alarm
+    is explained on the page of the background tasks."""
 
     words: str
     url: str = ""
@@ -151,7 +151,8 @@ def rows(now: datetime) -> list[Row]:
 
 
 def lasting(now: datetime) -> list[Lasting]:
-    """Return the alarms that last at a moment, also those that are too new to be sent."""
+    """Return the alarms that last at the moment `now`, even those about which no message has been sent because they are
+    too new."""
     keys = [key.partition(" ") for key in alarms.lasting(now)]
     webhooks = Webhook.objects.in_bulk([subject for kind, _space, subject in keys if kind == alarms.WEBHOOK])
     shown = []

@@ -25,7 +25,8 @@ HOLDS = ("hold", "release")
 
 
 def hold_words(command: str, *, is_hold: bool) -> str:
-    """Return short words for placing or releasing a legal hold, or a pin; the path follows them."""
+    """Return short words for `command`, which places or releases a legal hold (`is_hold`) or a pin; the path follows
+    them."""
     if command == "release":
         return gettext("released the legal hold on") if is_hold else gettext("removed the pin from")
     return gettext("put a legal hold on") if is_hold else gettext("pinned")

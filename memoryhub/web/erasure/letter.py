@@ -109,7 +109,8 @@ def after(
 @require_safe
 @signed_in
 def letter(request: Request, group: str) -> HttpResponse:
-    """Show the letter of a group of erasures. It covers only the stores that the person administers."""
+    """Show the letter of the erasures that were done together under the id `group`. It covers only the stores that the
+    person administers."""
     stores = {store.id: store for store in MemoryStore.objects.administered_by(person(request))}
     return _show(request, stores, group, {}, {})
 

@@ -88,7 +88,7 @@ class Options:
 
     @property
     def swapped(self) -> str | None:
-        """Return the query string with the versions swapped, or None if there is only one version."""
+        """Return the query string with the versions swapped, or None if `old` is 0: then there is no other version."""
         return None if not self.old else self.query(**{"from": self.new, "to": self.old})
 
     @property

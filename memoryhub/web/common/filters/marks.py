@@ -86,7 +86,8 @@ NO_MARKS = MarkFilter()
 
 
 def mark_filter(values: Mapping[str, str], user: str = "") -> MarkFilter:
-    """Return the filter `is` among a filter's values, for a person. Raise Malformed for a value that does not exist."""
+    """Return the filter that the value of `is` in `values` means for the person `user`. Raise Malformed for a value
+    that does not exist."""
     has, has_not = (frozenset(values.get(key, "").split(",")) - {""} for key in ("is", NOT + "is"))
     for unknown in sorted((has | has_not) - set(MARKS)):
         raise Malformed(

@@ -45,10 +45,10 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A memory's state at both moments; `before` or `after` is None if the memory did not exist or was in the trash
-    then.
+    """A memory's state at both moments: `before` and `after`. A state is None if the memory did not exist at that
+    moment or was in the trash.
 
-    `removed` means that the earlier state is unknown, because that version has been removed.
+    `removed` means that the state before is not known, because its version has been removed.
     """
 
     memory: str
