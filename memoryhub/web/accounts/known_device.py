@@ -1,6 +1,7 @@
 """A cookie that marks the browsers in which a person has signed in.
 
-Wrong passwords that are typed in browsers without this mark do not delay a sign-in in a marked browser.
+Wrong passwords delay the next sign-in. If they are typed in browsers without this mark, they do not delay a sign-in in
+a marked browser.
 """
 
 import secrets

@@ -55,7 +55,7 @@ class Row:
 
     @property
     def gives_link(self) -> bool:
-        """Return whether the act gives the requester a link to another person's account."""
+        """Return whether the act gives the person who requested it a link to another person's account."""
         return self.request.act in ("invite_administrator", "password_link")
 
 

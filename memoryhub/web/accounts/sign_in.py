@@ -54,7 +54,7 @@ def sign_in(request: Request) -> HttpResponse:
 def _asked(form: SignInForm, *, is_local: bool = False) -> dict[str, Any]:
     """Return the template context: the form, the identity provider, or both.
 
-    If single sign-on is required, the form is only for administrators, and is shown only if the address has `local`.
+    If single sign-on is required, the form is only for administrators. It is then shown only if `is_local`.
     """
     is_only = settings.MEMORYHUB_OIDC_ONLY and not form.is_bound
     return {

@@ -139,7 +139,7 @@ def is_excluded(
     author: str | None = None,
     session: str | None = None,
 ) -> bool:
-    """Return whether one of the searches matches an act, given by its time, path, author and session."""
+    """Return whether one of the searches in `excluded` matches an act, given by its time, path, author and session."""
     return any(
         (each.author is None or each.author == author)
         and (each.session in (None, session) or (each.session == ANY_SESSION and session is not None))
@@ -219,8 +219,9 @@ def _agent_of(key: str) -> str:
 def _session(session: str | None, agent: str | None, chains: Sequence[str]) -> str | None:
     """Return the id of a session, or None without such a filter.
 
-    The filter may give the id, or the name of a session of `agent`, or of any agent in these chains. A name that is not
-    found is returned unchanged and matches nothing. Raise Malformed if sessions of several agents have the name.
+    The filter may give the id or the name of a session: a session of `agent`, or if that is None, of any agent in
+    `chains`. A name that is not found is returned unchanged and matches nothing. Raise Malformed if sessions of several
+    agents have the name.
     """
     if session in (None, ANY_SESSION) or session.startswith("sesn_"):
         return session

@@ -1,8 +1,8 @@
 """Masking of calls and answers in audit entries, in line with the masking of memories' texts.
 
-If a call was refused or concerns no memory, no finding covers its text. In the entry of such a call, everything that
-the store's rules detect is masked. The findings of a memory that was removed permanently are gone, while the calls that
-wrote it stay: in the entries of these calls, every kind of value is masked.
+No finding covers the text of a call that was refused or that concerns no memory. In the entry of such a call,
+everything that the store's rules detect is masked. If a memory was removed permanently, its findings are gone, while
+the calls that wrote it stay: in the entries of these calls, every kind of value is masked.
 """
 
 import json

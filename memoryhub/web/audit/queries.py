@@ -1,9 +1,9 @@
 """Pages of audit entries that match a search, across chains and without offsets.
 
 Within a chain, entries are ordered by seq; chains are merged by time. A place is a point between two entries in this
-order. It is written as the key of the entry just after it, `chain:seq`. In every other chain, an entry is older than
-the place if its time is before the time of that key's entry. Clocks can run backwards, so the times of a chain may be
-out of order around the place. For each such chain, the place also names the last seq that is older.
+order. It is written as `chain:seq`, the key of the next newer entry. An entry of another chain is older than the place
+if its time is before the time of the entry with this key. Clocks can run backwards, so the times of a chain may be out
+of order around the place. For each such chain, the place also names the last seq that is older.
 
 A search that takes too long ends its page early. The page says how far the search came, and the next page continues
 there.

@@ -252,8 +252,8 @@ def _undone(values: Values) -> str:
 
 
 def _restore(values: Values, command: Command) -> str:
-    """Return a sentence on what was restored. The entry names an earlier version, unless the memory was restored from a
-    selection in the trash."""
+    """Return a sentence on what was restored: a memory from the trash if it was selected there, else an earlier
+    version."""
     if values.input.get("from_trash") and values.entry.path is not None:
         return _("restored %(path)s from the trash") % values
     return _plainly(values, command)

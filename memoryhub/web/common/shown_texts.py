@@ -1,7 +1,8 @@
 """The record of which texts of memories a page shows to a person, for memory stores that record views.
 
 A view calls `shows` before it renders the page. The middleware writes one audit entry for each store just before the
-page is sent. A view for requests that a page sends by itself does not call `shows`, because the page has been recorded.
+page is sent. Some pages send further requests by themselves. The views for such requests do not call `shows`, because
+the page has already been recorded.
 """
 
 from collections.abc import Iterable
@@ -50,7 +51,7 @@ def shows_of_stores(request: Request, places: Iterable[tuple[str, str, str | Non
 
 
 def record(request: Request) -> None:
-    """Write an entry for each store whose texts the page shows."""
+    """Write an audit entry for each store whose texts the page shows."""
     for store_id, shown in sorted(getattr(request, "shown_texts", {}).items()):
         if shown and request.resolver_match:
             with refused_if_gone():

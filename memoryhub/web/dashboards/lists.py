@@ -60,7 +60,8 @@ def lists_of(store: MemoryStore, now: datetime) -> Mapping[str, Any]:
 
 
 def never_read(stores: Sequence[str]) -> Picture:
-    """Return the chart of the memory stores with memories that no agent ever read, by the newest stored counts."""
+    """Return the chart of the memory stores that have memories which no agent ever read. The numbers are the newest
+    stored ones."""
     counted = {made.pk: made.lists for made in Figures.objects.filter(pk__in=stores)}
     counts = {pk: int(lists.get("unread_count") or 0) for pk, lists in counted.items()}
     found = MemoryStore.objects.filter(pk__in=[pk for pk, count in counts.items() if count]).by_name()
@@ -141,7 +142,8 @@ def _of_memories(
 
 
 def backlog(store: MemoryStore, now: datetime) -> Picture:
-    """Return the chart of unreviewed versions by agents: how many there are in each range of age, at most MOST."""
+    """Return the chart of the unreviewed versions that agents wrote: their number in each range of age, counted up to
+    MOST."""
     entries = AuditEntry.objects.of_chain(store.pk)
     bounds = [_first_since(entries, now - age) for age in AGES]
     ends: list[int | None] = [None, *bounds]

@@ -54,7 +54,8 @@ class Column:
 
 
 def columns(first: date, today: date) -> tuple[Column, ...]:
-    """Return the columns from a day to today: days, weeks, months or years, depending on their number."""
+    """Return the columns from the day `first` to `today`. Each column is a day; a week if there are more than MOST_DAYS
+    days; a month if there are more than MOST_WEEKS weeks; a year if there are more than MOST_MONTHS months."""
     days = (today - first).days + 1
     if days <= MOST_DAYS:
         return _between([first + timedelta(days=number) for number in range(days)], today, "j M", "j F Y")

@@ -171,8 +171,8 @@ def _ticks(count: int) -> list[float]:
 
 
 def to_choose(memory: Memory) -> list[tuple[int, datetime, str]]:
-    """Return (number, time, author) of all versions, newest first. Return none if there are more than MOST_TICKS, or if
-    some versions were removed."""
+    """Return (number, time, author) of all versions, newest first. Return an empty list if there are more than
+    MOST_TICKS, or if some versions were removed."""
     if memory.version_count > MOST_TICKS or memory.removed_versions:
         return []
     columns = ("store_id", "number", "created_at", "seq", "origin")

@@ -1,7 +1,8 @@
 """Acts that cannot be undone require a recent proof of who the person is.
 
-A view calls `proof` just before such an act. It returns a page with a form for the password, which contains all typed
-values as hidden fields. With the right password, the form repeats the request, and the act is done.
+A view calls `proof` just before such an act. If a proof is needed, `proof` returns a page with a form for the password,
+which contains all typed values as hidden fields. With the right password, the form repeats the request, and the act is
+done.
 """
 
 from datetime import UTC, datetime, timedelta

@@ -1,12 +1,12 @@
 """Changes in a store between two entries: each memory once, with its state after the first and after the last entry.
 
-A version made between the two entries and still current after the last one is its memory's final state. There is
-exactly one such version per changed memory, however often the memory changed. The versions are therefore scanned from
-the newest back, in batches, by the index (store, seq). No state is kept about versions already scanned, so a page costs
-the same for a thousand or a million versions. The initial states of a page's memories are found together by binary
-search (`past.versions_at`). Memories with the same initial and final state are skipped. A page ends when it is full or
-after a scan of MOST_ROWS versions, and the next page continues there. Nothing is left out, but only the scanned
-versions are counted.
+The final state of a changed memory is its version that was made after the first entry, and is still current after the
+last one. There is exactly one such version per changed memory, however often the memory changed. The versions are
+therefore scanned from the newest back, in batches, by the index (store, seq). No state is kept about versions already
+scanned, so a page costs the same for a thousand or a million versions. The initial states of a page's memories are
+found together by binary search (`past.versions_at`). Memories with the same initial and final state are skipped. A page
+ends when it is full, or after a scan of MOST_ROWS versions or MOST_SEEN memories; the next page continues there.
+Nothing is left out, but only the scanned versions are counted.
 """
 
 from collections import Counter

@@ -2,8 +2,8 @@
 
 Directories have no history of their own: a directory existed as long as there was a memory in it. Names are found by a
 skip scan of the index (store, path, seq), so the cost of a page depends on its number of names, not on the size of the
-store. If a directory has many versions and the first of them were not current, its versions are scanned in slices.
-After MOST_STEPS names or MOST_ROWS versions, a page ends early and says so.
+store. If the first versions of a directory were not current after the entry, its further versions are scanned in
+slices. After MOST_STEPS names or MOST_ROWS versions, a page ends early and says so.
 """
 
 from collections.abc import Collection, Mapping, Sequence

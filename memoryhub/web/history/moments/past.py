@@ -116,8 +116,8 @@ def may_lack(store_id: str, seq: int) -> bool:
 
 
 def lacks_paths(store_id: str, *seqs: int) -> bool:
-    """Return whether any version that was current right after one of the entries `seqs` is now redacted. Its path is
-    then unknown."""
+    """Return whether any version that was current right after one of the entries `seqs` is now redacted. The path that
+    the version had is then not known."""
     redacted = MemoryVersion.objects.filter(store_id=store_id, path=None)
     return any(redacted.as_of(seq).exists() for seq in seqs)
 
