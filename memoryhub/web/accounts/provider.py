@@ -251,7 +251,8 @@ def _configuration() -> dict[str, Any]:
 
 
 def _fetched(url: str, *, fresh: bool = False) -> dict[str, Any]:
-    """Return a document of the provider. It is remembered for KEPT seconds; with `fresh`, it is fetched in any case."""
+    """Return a document of the provider. It is remembered for KEPT seconds; with `fresh`, it is fetched again even if
+    it is remembered."""
     at, found = _remembered.get(url, (0.0, None))
     if found is None or fresh or time.monotonic() - at > KEPT:
         found = _asked(url, None, {})

@@ -273,8 +273,8 @@ def _by_column(
 
 
 def _named(command: str) -> str:
-    """Return the words for what a command did, such as “replaced text”. Return the words for all other commands if
-    `command` is empty."""
+    """Return the words for what a command did, such as “replaced text”. If `command` is empty, return the word for the
+    rest of the commands: “others”."""
     return COMMANDS_IN_WORDS[command].label if command else _("others")
 
 

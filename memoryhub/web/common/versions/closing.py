@@ -41,7 +41,7 @@ class Closed:
 
 
 def closed_by(store_id: str, states: Mapping[str, State], but: str = "") -> list[Closed]:
-    """Return the open findings whose text is no longer in its memory after an act. `states` has the state of each
+    """Return the open findings whose text their memory no longer contains after an act. `states` has the state of each
     memory after the act, by the memory's id.
 
     The finding `but` is left out. At most MOST findings are examined.
@@ -89,8 +89,8 @@ def _way_to_erase(request: Request, store_id: str, found: Sequence[Finding]) -> 
     """Return links for a person who may erase; for any other person, return a sentence that names people who may.
 
     The links lead to the pages that redact the versions in which the values were found first, and to the lists of later
-    versions. If there is no such version, the link leads to the page that erases a text: it comes last because it asks
-    for the text, and the person has seen only masked values.
+    versions. If there is no such version, one link leads to the page that erases a text. This page is the last choice,
+    because it asks for the text, and the person has seen only masked values.
     """
     if request.role.includes(Role.ADMIN):
         return _ways_to_redact(store_id, found) or format_html(

@@ -119,8 +119,8 @@ def _wanted(store: MemoryStore, ends: Ends, path: str, agent: Agent | None, kind
 
 
 def _may_lack(store: MemoryStore, ends: Ends, path: str) -> bool:
-    """Return whether changes may be missing from the page. In a directory, changes of versions whose paths were
-    redacted are missing too."""
+    """Return whether changes may be missing from the page. On the page of a directory (`path`), they may also be
+    missing because the path of a redacted version is not known."""
     is_removed = past.may_lack(store.id, ends.last) or past.lacks_memories(store.id, ends.first)
     return is_removed or bool(path and past.lacks_paths(store.id, ends.first, ends.last))
 

@@ -121,10 +121,10 @@ def _versions(store_id: str, ids: Collection[str | None]) -> dict[str, Found]:
 
 
 def _anything(store_id: str, low: str, high: str, seq: int, budget: int) -> tuple[bool | None, str, int]:
-    """Return whether any version between the paths `low` and `high` was current after the entry `seq`, the path at
-    which the scan ended, and what is left of `budget` (a number of versions).
+    """Return three values: whether any version between the paths `low` and `high` was current after the entry `seq`;
+    the path at which the scan ended; and what is left of `budget` (a number of versions).
 
-    The first value is None if the budget was used up before this was known.
+    The first value is None if the budget was used up before it was known.
     """
     beneath = MemoryVersion.objects.filter(store_id=store_id, path__lt=high, seq__lte=seq)
     at = low

@@ -91,8 +91,7 @@ def _before_first(store_id: str, memories: Mapping[str, int]) -> dict[str, int]:
 
 
 def _next(store_id: str, memory_id: str, number: int, high: int) -> MemoryVersion | None:
-    """Return the first remaining version after the version `number`, which has been removed, and up to the version
-    `high`. Return None if there is none."""
+    """Return the first remaining version after the removed version `number`, or None. Its number is at most `high`."""
     found = MemoryVersion.objects.filter(store_id=store_id, memory_id=memory_id, number__gt=number, number__lte=high)
     return found.order_by("number").first()
 
