@@ -59,14 +59,15 @@ def has_other_letters(email: str) -> bool:
 
 
 def _did_something(chains: Sequence[str]) -> Exists:
-    """Return a condition: the agent or person of the outer query is the author of an entry in one of these chains."""
+    """Return a condition: the agent or person of the outer query is the author of an entry in one of the chains
+    `chains`."""
     return Exists(AuditEntry.objects.filter(chain__in=chains, author_id=OuterRef("pk")))
 
 
 class UserQuerySet(SealedQuerySet["User"]):
     def known_in(self, chains: Sequence[str]) -> UserQuerySet:
-        """Return the people who have a role in one of these stores, or an entry in one of these chains. A chain has the
-        id of its store."""
+        """Return the people who have a role in one of the stores with the ids `chains`, or an entry in the chain of one
+        of these stores. A chain has the id of its store."""
         role = Member.objects.filter(user=OuterRef("pk"), store__in=chains)
         return self.filter(Exists(role) | _did_something(chains))
 
@@ -208,8 +209,8 @@ class AgentQuerySet(SealedQuerySet["Agent"]):
         return self.filter(Exists(Key.objects.for_store(store).filter(agent=OuterRef("pk"))))
 
     def known_in(self, chains: Sequence[str]) -> AgentQuerySet:
-        """Return the agents that have a key to one of these stores or to all stores, and those that are the author of
-        an entry in one of these chains."""
+        """Return the agents that have a key to one of the stores with the ids `chains` or to all stores, and those that
+        are the author of an entry in the chain of one of these stores. A chain has the id of its store."""
         keys = Key.objects.filter(agent=OuterRef("pk"))
         reaching = KeyStore.objects.filter(key__agent=OuterRef("pk"), store__in=chains)
         return self.filter(Exists(keys.filter(all_stores=True)) | Exists(reaching) | _did_something(chains))

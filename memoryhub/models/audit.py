@@ -89,8 +89,8 @@ BECAME_A_PROPOSAL = f'"{PROPOSED}'
 
 
 def was_refused_with(*beginnings: str) -> Q:
-    """Return the condition that a call was refused, and that its answer, or that of the call which it repeats, begins
-    with one of these texts."""
+    """Return the condition that a call was refused with an answer that begins with one of `beginnings`. If the call
+    repeats an earlier call and its entry has no answer of its own, the answer of the earlier call counts."""
     begins = Q(*(Q(message__startswith=f'"{text}') for text in beginnings), _connector=Q.OR)
     repeated = Q(message__isnull=True, replay_of__isnull=False) & Q(Exists(_first_call().filter(begins)))
     return Q(ok=False) & (Q(message__isnull=False) & begins | repeated)
@@ -165,13 +165,14 @@ class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
         return self.filter(command=command)
 
     def through_other(self, door: str) -> AuditEntryQuerySet:
-        """Return the entries through the given door, which is not the tool's. The literal in the SQL lets SQLite use
-        the partial index."""
+        """Return the entries through the given door, which must not be the door TOOL. The literal in the SQL lets
+        SQLite use the partial index."""
         return self.filter(~Exact(F("door"), Literal(Door.TOOL.value)), door=door)
 
     def by_version(self, versions: Collection[str]) -> AuditEntryQuerySet:
-        """Return the entries through other doors than the tool's that name one of these versions. Such doors can show a
-        version by its id, even after a newer version replaced it. For the literal, see `through_other`."""
+        """Return the entries whose `version` is one of `versions`, except those of the door TOOL. The other doors can
+        show a version by its id, even after a newer version replaced it. For the literal in the SQL, see
+        `through_other`."""
         return self.filter(~Exact(F("door"), Literal(Door.TOOL.value)), version__in=versions)
 
     def that_ended(self, ok: bool) -> AuditEntryQuerySet:

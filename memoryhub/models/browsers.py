@@ -24,11 +24,12 @@ def idle() -> timedelta:
 
 class BrowserSessionQuerySet(models.QuerySet["BrowserSession"]):
     def open(self, at: datetime) -> BrowserSessionQuerySet:
-        """Return the sessions that are neither too old nor unused for too long."""
+        """Return the sessions in which the person is still signed in at a moment: they began less than `longest()` ago
+        and were last used less than `idle()` ago."""
         return self.filter(started_at__gt=at - longest(), seen_at__gt=at - idle())
 
     def ended(self, at: datetime) -> BrowserSessionQuerySet:
-        """Return the sessions that are not open any more."""
+        """Return the sessions that are not `open` at a moment."""
         return self.filter(Q(started_at__lte=at - longest()) | Q(seen_at__lte=at - idle()))
 
     def newest(self) -> BrowserSessionQuerySet:
@@ -39,9 +40,10 @@ class BrowserSessionQuerySet(models.QuerySet["BrowserSession"]):
 class BrowserSession(models.Model):
     """A browser in which a person is signed in. Without this row, the browser's cookie is not valid.
 
-    `device` is the User-Agent that the browser sent. `seen_at` is exact to some minutes. `grant` is the encrypted token
-    with which the hub asks the identity provider again about the person. `asked_at` and `answered_at` are the times of
-    the last question and answer.
+    `device` is the User-Agent that the browser sent. `seen_at` is a time of use; the last use may be up to SEEN_EVERY
+    later (see `actions.accounts.browsers`). `grant` is the encrypted token with which the hub asks the identity
+    provider again about the person. `asked_at` is when the hub last asked the provider, and `answered_at` when the
+    provider last answered.
     """
 
     id = IdField(primary_key=True)

@@ -107,16 +107,18 @@ class RefusedCallsQuerySet(models.QuerySet["RefusedCalls"]):
         return self.filter(day__gte=day)
 
     def by_key(self, today: date) -> models.QuerySet[Any, Any]:
-        """Return one row for each key and store with `store_id`, `key`, `calls` (in all), `today` (the calls of that
-        day, or None) and `last` (the time of the last refusal). The latest refusal comes first."""
+        """Return one row for each key and store, the one with the latest refusal first. A row has `store_id`, `key`,
+        `calls` (the number of refused calls on all days), `today` (their number on the day `today`, or None) and `last`
+        (the time of the last refusal)."""
         of_today = Sum("count", filter=Q(day=today))
         found = self.values("store_id", "key").annotate(calls=Sum("count"), today=of_today, last=Max("last_at"))
         return found.order_by("-last", "store_id", "key")
 
 
 class RefusedCalls(RowOfStore):
-    """The number of calls of a key that a store refused on a day (UTC) because the key made too many in a minute, and
-    the time of the last one. Such calls have no entry: see `actions.memories.refused_calls`."""
+    """The refused calls of one key in one store on one day (UTC): their number, and the time of the last one. They were
+    refused because the key made more calls in a minute than the store allows. Such calls have no entry: see
+    `actions.memories.refused_calls`."""
 
     pk = models.CompositePrimaryKey("store", "key", "day")
     store = models.ForeignKey(MemoryStore, models.CASCADE, db_index=False, related_name="+")

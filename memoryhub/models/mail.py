@@ -36,8 +36,8 @@ class MailQuerySet(models.QuerySet["Mail"]):
     def due(self, at: datetime) -> MailQuerySet:
         """Return the messages to send at a moment, those that have waited longest first.
 
-        No wait is longer than some hours, so a message with a much later moment is also due: that moment was noted
-        while the clock was wrong.
+        A message whose `next_at` is more than a day ahead is due, too. No message has to wait that long, so its
+        `next_at` was noted while the clock was wrong.
         """
         is_time = Q(next_at__lte=at) | Q(next_at__gt=at + timedelta(days=1))
         return self.waiting().filter(is_time).order_by("next_at", "id")
@@ -112,9 +112,9 @@ class AlarmState(models.TextChoices):
 class Alarm(models.Model):
     """The state of an alarm, which has lasted since `since`, or of a warning of removals by retention.
 
-    `mailed_at` is when the last message about it was put into the outbox (null: none yet). An alarm is raised when it
-    has lasted some time. `changed_at` is when its `state` changed; `told` is the state that was last reported to
-    webhooks.
+    `mailed_at` is when the last message about the alarm was put into the outbox (null: none yet). The `state` of an
+    alarm becomes RAISED when the alarm has lasted for `LASTS` (see `actions.mail.alarms`). `changed_at` is when the
+    `state` changed; `told` is the state that was last reported to webhooks.
     """
 
     key = IdField(primary_key=True)

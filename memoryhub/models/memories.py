@@ -228,7 +228,8 @@ class MemoryVersionQuerySet(models.QuerySet["MemoryVersion"]):
         return self.filter(path__gte=low, path__lt=high)
 
     def about(self, path: str) -> MemoryVersionQuerySet:
-        """Return the versions at a path, or under the path if it ends with a slash, without using the index by path.
+        """Return the versions at a path or, if the path ends with a slash, the versions under it. The query does not
+        use the index by path.
 
         Use it when another index has already limited the query to few rows.
         """

@@ -195,8 +195,8 @@ class Removal(models.TextChoices):
 
 
 class RunItem(models.Model):
-    """The removal by a run that concerns one memory. If `memory` is empty, the run removed audit entries. `rule` is a
-    name from `retention_rules`.
+    """One removal by a run: of one memory, or of versions of it. `skipped` says why the run did not do it (empty: it
+    did). If `memory` is empty, the run removed audit entries. `rule` is a name from `retention_rules`.
 
     The path is not stored here, because the memory or its audit entry has it.
     """

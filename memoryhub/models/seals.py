@@ -15,7 +15,7 @@ class SealQuerySet(models.QuerySet["Seal"]):
         return self.filter(chain=chain)
 
     def newest(self, **of: Any) -> dict[tuple[str, str], Seal]:
-        """Return {(kind, row): newest seal} among the seals that match the conditions."""
+        """Return {(kind, row): its newest seal}, among the seals that match the filter conditions `of`."""
         return {(seal.kind, seal.row): seal for seal in self.filter(**of).order_by("number").iterator(2000)}
 
 

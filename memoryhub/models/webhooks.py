@@ -33,7 +33,8 @@ class WebhookQuerySet(SealedQuerySet["Webhook"]):
         """Return the active webhooks that have a delivery due and that no thread serves. The webhook that has waited
         longest comes first.
 
-        A lease or a due time too far in the future is ignored, because it was set while the clock was wrong.
+        A lease that ends more than twice `schedule.LEASE` from now is ignored, and so is a `next_at` more than
+        `schedule.NO_WAIT_IS_LONGER` from now: such a time was set while the clock was wrong.
         """
         free = Q(leased_until=None) | Q(leased_until__lte=at) | Q(leased_until__gt=at + 2 * schedule.LEASE)
         is_time = Q(next_at__lte=at) | Q(next_at__gt=at + schedule.NO_WAIT_IS_LONGER)

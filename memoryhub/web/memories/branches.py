@@ -33,7 +33,8 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """The lines of one directory, with the URLs of the following lines and their page (None at the end).
+    """One page of the lines of one directory. `more_url` loads the lines after them into the tree, and `more_page` is
+    the page of the directory that shows those lines (both None if there are no more).
 
     `beyond` is the expanded or current line, if it is on a later page of the directory.
     """

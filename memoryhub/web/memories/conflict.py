@@ -24,9 +24,10 @@ Line = tuple[diffs.Span, ...]
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """An unresolved conflict: its number, its first line in the text, and the lines of the three sides.
+    """An unresolved conflict: its number, its first line in the text, and the lines of its three sides (`base`, `mine`
+    and `theirs`).
 
-    Differences from the base are marked in the other two sides.
+    In `mine` and `theirs`, the differences from `base` are marked.
     """
 
     number: int
@@ -59,7 +60,8 @@ class MergePage:
 
     @property
     def they_changed_closed(self) -> bool:
-        """Return whether the other person's changes exist but exceed the work left for this request."""
+        """Return whether the changes of the other person can be compared, but are not shown, because the comparison
+        would exceed the work left for this request."""
         texts = self.opened and self.theirs and (self.opened.content, self.theirs.content)
         return self.they_changed is None and bool(texts) and None not in (texts or ())
 
@@ -166,10 +168,11 @@ def _deleted(memory: Memory, sent: EditForm) -> MergePage:
 
 
 def _alike(base: str | None, mine: str, theirs: str) -> tuple[list[str], str]:
-    """Return the three texts in a form that one textarea can hold, and the meaning of a newline (see `Editable`).
+    """Return the texts `base`, `mine` and `theirs` in a form that one textarea can hold, and the meaning of a newline
+    in it (see `Editable`).
 
-    If there is no base, the base's text is empty. If each text uses one kind of line ending and one side changed it,
-    the merged text uses the changed kind.
+    If `base` is None, its text is a copy of `mine`. If each of the texts uses only one kind of line ending, the newline
+    means the kind of `mine` if it differs from that of `base`, else the kind of `theirs`.
     """
     texts = [mine if base is None else base, mine, theirs]
     shown = [lines.to_textarea(text) for text in texts]
@@ -230,7 +233,7 @@ def _blocks(merged: merging.Merge, work: Work) -> list[Block]:
 
 
 def _lines(base: str, side: str, work: Work) -> list[Line]:
-    """Return the lines of a side, with the differences from the base marked.
+    """Return the lines of `side`, with the differences from `base` marked.
 
     If marking them would exceed the work left for this request, nothing is marked.
     """

@@ -13,10 +13,11 @@ from memoryhub.web.common.versions.origins import Origin
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """The audit entries of a memory's first version, newest version and last read by an agent; None if missing.
+    """Facts about a memory. `created` is the audit entry of its first version, `changed` that of its newest version,
+    and `read` that of the last read by an agent. Each is None if there is no such entry.
 
-    `creator` and `changer` are the authors of the first and the newest version if these were imported. `agents` are the
-    agents that wrote the memory, if there are several.
+    `creator` is the author of the first version if this version was imported, `changer` that of the newest version.
+    `agents` are the agents that wrote the memory, if there are several.
     """
 
     created: AuditEntry | None
@@ -65,5 +66,6 @@ def _several_agents(memory: Memory) -> list[Agent]:
 
 
 def last_with_text(memory: Memory) -> MemoryVersion | None:
-    """Return the version that restoring a deleted memory would bring back, or None."""
+    """Return the newest version of a memory that has a text, or None. For a deleted memory, it is the version that
+    restoring would bring back."""
     return MemoryVersion.objects.of_memory(memory).filter(text__isnull=False).newest().first()

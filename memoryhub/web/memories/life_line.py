@@ -96,9 +96,10 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class LifeLine:
-    """A memory's life line. `gaps` are (x, width) of its absences, and `here` is the position of a chosen moment.
+    """A memory's life line. `gaps` are (x, width) of the periods in which the memory was in the trash, and `here` is
+    the position of the moment that the page is about (None: there is none).
 
-    `reach` is the width of a column in per cent, and `present` is the position at which the memory began.
+    `reach` is the width of a column in per cent, and `present` is the position of the first version that is drawn.
     """
 
     memory: Memory
@@ -157,9 +158,10 @@ class _Version:
 
 
 def of(memory: Memory, first: int | None = None, here: int | None = None) -> LifeLine | None:
-    """Return the life line of a memory, or None if too little happened to it.
+    """Return the life line of a memory. Return None if the memory has fewer than FEW versions and reads together.
 
-    It begins at the entry `first` (default: the memory's first version) and ends at the store's newest entry.
+    The life line begins at the entry `first` (default: the memory's first version) and ends at the store's newest
+    entry.
     """
     if memory.version_count + memory.read_count < FEW:
         return None
@@ -207,7 +209,8 @@ def _add_versions(memory: Memory, versions: Sequence[_Version], scale: Scale, co
 
 
 def _add_reads(memory: Memory, versions: Sequence[_Version], scale: Scale, columns: Sequence[Column]) -> None:
-    """Add to each column the number of reads at the paths that the memory had then."""
+    """Add to each column the number of reads of the memory in the column's entries, at the paths where the memory was
+    at the time."""
     spans: list[sql.Span] = []
     places: list[int] = []
     for path, low, high in _paths(versions, scale.last)[-PATHS:]:
@@ -223,11 +226,10 @@ def _add_reads(memory: Memory, versions: Sequence[_Version], scale: Scale, colum
 
 
 def _paths(versions: Sequence[_Version], last: int) -> list[tuple[str, int, int]]:
-    """Return (path, first entry, last entry) for each path: between these entries the memory was there, or may have
-    been.
+    """Return (path, first entry, last entry) for each period in which the memory was at a path, or may have been.
 
-    Between two drawn versions, the memory may have been at the paths of both. A redacted version may have been at any
-    path of the others, or at a path that the redaction masked in the audit.
+    Between two drawn versions, the memory may have been at the path of either. If the path of a version was redacted,
+    it may have been the path of any other version, or a path that the redaction masked in the audit.
     """
     found: list[tuple[str, int, int]] = []
     latest: dict[str, int] = {}

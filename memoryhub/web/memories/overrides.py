@@ -61,8 +61,8 @@ def _one(text: str, span: Span, line: int | None) -> Found:
 
 
 def said_of_masked(kinds: tuple[str, ...]) -> str:
-    """Return a sentence, shown after saving, about the passages that were masked in the stored text; empty if there
-    were none."""
+    """Return a sentence that is shown after a save: how many passages were masked in the stored text, and of which
+    kinds. Return "" if `kinds` is empty."""
     if not kinds:
         return ""
     named = ", ".join(sorted({findings_words.label(kind) for kind in kinds}))

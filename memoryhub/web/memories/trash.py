@@ -52,7 +52,7 @@ class Filter(KeyValues):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A search for deletions, and folded words that the path must have."""
+    """The deletions to show: they match `search`, and the path of the deleted memory contains all folded `words`."""
 
     search: Search
     words: Sequence[str] = ()
@@ -86,7 +86,8 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Adjacent rows deleted by the same entry; `is_together` means that the entry deleted several memories."""
+    """Adjacent rows of memories that the same entry deleted. `is_together` means that this entry deleted several
+    memories."""
 
     entry: AuditEntry | None
     seq: int
@@ -217,7 +218,8 @@ def _marked(page: Page) -> Page:
 
 
 def _first_lines(memories: Sequence[Memory]) -> dict[str, str]:
-    """Return {text id: first line that is not empty} of the first of these memories, up to MOST_BYTES of texts."""
+    """Return {text id: first line of the text that is not empty}. Only the first of these memories are read: those
+    whose texts have at most MOST_BYTES together."""
     ids, left = [], MOST_BYTES
     for memory in memories:
         left -= memory.size
@@ -243,7 +245,8 @@ def _part(store: MemoryStore, search: Search, before: str, size: int) -> list[Me
 
 
 def _trash(store: MemoryStore, search: Search, before: str) -> MemoryQuerySet:
-    """Return the memories in the trash that were deleted within a time range, newest first.
+    """Return the memories in the trash that were deleted within the time range of `search`, newest deletion first. With
+    `before`, begin after the memory that has this id.
 
     Memories that were deleted together have the same moment and stay adjacent.
     """

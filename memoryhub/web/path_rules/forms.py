@@ -210,8 +210,8 @@ def typed(data: QueryDict) -> list[Row]:
 
 
 def limited(rows: Sequence[Mapping[str, Any]], saved: Sequence[PathRule]) -> str:
-    """Return the agent or key of the first row if this row is still the unchanged limit with which the form began; else
-    ""."""
+    """Return the agent or key of the first row, if this row is a LIMIT that the person has not changed and no saved
+    rule is about this agent or key. Otherwise, return ""."""
     first = {**UNTOUCHED, **(rows[0] if rows else {})}
     who = str(first["who"])
     is_begun = {**first, "verbs": sorted(first["verbs"]), "who": ""} == LIMIT

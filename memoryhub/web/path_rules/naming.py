@@ -28,8 +28,9 @@ class Naming:
 
 
 def rules_naming(user: User, ids: Collection[str], *, but_not: str = "") -> list[Naming]:
-    """Return the rules that name the agent or keys `ids`, in at most MOST_STORES memory stores that the person may
-    see. With `but_not`, leave out a rule if another rule is the same for this key."""
+    """Return the rules that name one of the agents or keys `ids`, in at most MOST_STORES memory stores that the person
+    may see. With `but_not`, the id of an agent or key, leave out each rule of which the store has the same rule for
+    `but_not`."""
     named = Q(pk=None)
     for one in ids:
         named |= Q(path_rules__contains=one)

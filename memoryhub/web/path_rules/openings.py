@@ -17,8 +17,8 @@ MOST_PROPOSALS = 20_000
 
 
 class Openings:
-    """Counts call by call, from the oldest to the newest, as if people had decided about proposals at the same times as
-    they did.
+    """Counts the proposals that past calls would have opened, call by call, from the oldest to the newest. People are
+    assumed to have decided about proposals at the same times as they really did.
 
     A session belongs to an agent. Calls without a session belong to a key, and their proposals are counted by day.
     `count` is the number of proposals that the calls open.
@@ -41,8 +41,8 @@ class Openings:
         self._ends.sort(key=lambda one: -one[0])
 
     def before(self, entry: Entry) -> int:
-        """Return the number of proposals that a call's session would have opened before the call; 0 if one of them
-        would still be open."""
+        """Return the number of proposals that a call's session would have opened before the call. Return 0 if one of
+        these proposals would still be open, because the call then becomes part of it."""
         while self._ends and self._ends[-1][0] < entry.seq:
             self._open.discard(self._ends.pop()[1])
         whose = _whose(entry.actor_id, entry.author_id, entry.session)

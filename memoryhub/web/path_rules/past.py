@@ -48,9 +48,10 @@ class Past:
     """Knows which conditions past changes meet. `cut_at` is the seq up to which texts are not compared because there
     are too many; 0 if all are compared.
 
-    Whether a change removed lines or changed protected lines is judged by the texts of that time. Whether people wrote
-    or approved a memory, whether it has findings, and whether an agent is new are judged by the current state, because
-    the rules will meet that state. A refused change counts as one that removes and changes lines, except `insert`.
+    The texts of that time decide whether a change removed lines or changed protected lines. The current state decides
+    whether people wrote or approved a memory, whether it has findings, and whether an agent is new, because the rules
+    will meet that state. A refused change made no text that could be compared: unless it is an `insert`, it counts as
+    if it had removed lines and changed protected lines.
     """
 
     def __init__(

@@ -209,8 +209,8 @@ def _decided(
 def _limited(
     store_id: str, found: Sequence[tuple[Entry, list[Outcome]]]
 ) -> tuple[list[tuple[Entry, list[Outcome]]], int]:
-    """Return the calls, newest first, with outcomes that respect the limits of sessions, and the number of proposals
-    that the calls open."""
+    """Return the calls and their outcomes, newest call first, and the number of proposals that the calls open. In an
+    outcome, `is_over` is set if the session of the call may open no further proposal."""
     openings, limited = Openings(store_id, [entry for entry, _ in found]), list[tuple[Entry, list[Outcome]]]()
     for entry, outcomes in reversed(found):
         over: list[Outcome] = []

@@ -25,7 +25,7 @@ SHOWN = 200
 
 def answer(request: Request, store: MemoryStore, posted: Posted) -> HttpResponse:
     """Ask for a reason, then hold each selected memory (live or in the trash) and each selected directory. Raise
-    TooMuch if there are too many."""
+    TooMuch if more than MOST items are selected."""
     places = _places(store, posted)
     kinds = kinds_for(request)
     asked = "reason" in request.POST
@@ -69,8 +69,9 @@ def _done(request: Request, store: MemoryStore, form: TermsForm, count: int, alr
 
 
 def _places(store: MemoryStore, posted: Posted) -> list[tuple[str | None, str | None, str]]:
-    """Return (memory, held path, path to show) of each selected item. Items that no longer exist are left out. Raise
-    TooMuch if there are too many."""
+    """Return (memory, held path, path to show) of each selected item. For a memory, the held path is None; for a
+    directory, the memory is None. Items that no longer exist are left out. Raise TooMuch if more than MOST items are
+    selected."""
     if posted.everything:
         return [(None, posted.place, f"{posted.place}/")]
     if len(posted.ids) > MOST:

@@ -110,7 +110,8 @@ def _rows(
 ) -> list[Row]:
     """Return rows for the memories whose path is not free.
 
-    Each has the path that the person typed for it, or else a proposed path, and the error of that path.
+    Each row has the path that the person typed for the memory (or, if the person typed none, a proposed path), and a
+    sentence on why the typed path is not possible.
     """
     still = {one.memory.id: one for one in final.blocked} if final and places else {}
     rows = []
