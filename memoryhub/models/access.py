@@ -209,8 +209,8 @@ class AgentQuerySet(SealedQuerySet["Agent"]):
         return self.filter(Exists(Key.objects.for_store(store).filter(agent=OuterRef("pk"))))
 
     def known_in(self, chains: Sequence[str]) -> AgentQuerySet:
-        """Return the agents that have a key to one of the stores with the ids `chains` or to all stores, and those that
-        are the author of an entry in the chain of one of these stores. A chain has the id of its store."""
+        """Return the agents that have a key to all stores or to one of the stores with the ids `chains`, and those that
+        are the author of an entry in the chain of one of these stores."""
         keys = Key.objects.filter(agent=OuterRef("pk"))
         reaching = KeyStore.objects.filter(key__agent=OuterRef("pk"), store__in=chains)
         return self.filter(Exists(keys.filter(all_stores=True)) | Exists(reaching) | _did_something(chains))

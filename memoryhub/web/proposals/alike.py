@@ -32,10 +32,10 @@ class Alike:
 
 
 def alike(rows: Sequence[Row]) -> list[Alike]:
-    """Return the groups of at least two proposals, the largest first.
+    """Return the groups of at least two proposals, the largest first; at most MOST.
 
-    Memories in the same directory of the root are in one group. Its place is the deepest directory that contains all of
-    them.
+    Proposals of the same agent are in one group if all their memories are under the same directory of the root. The
+    group's place is the deepest directory that contains all these memories.
     """
     groups: dict[tuple[str, str], list[Row]] = {}
     for row in rows:

@@ -133,7 +133,8 @@ def _others(store_id: str, after: str) -> Iterator[tuple[Other, str]]:
 
 
 def _batch(rows: Sequence[Other]) -> list[str]:
-    """Return the ids of the texts to read together: as many of the first as the limit allows, but at least one."""
+    """Return the ids of the texts of the first rows, which are read together: as many as have at most BATCH_BYTES
+    together, but at least one row."""
     ids, size = list[str](), 0
     for row in rows:
         size += row.size

@@ -44,7 +44,8 @@ class Ticks:
 
 @dataclass(frozen=True, slots=True)
 class Outcomes:
-    """The heads of a memory's hunks after a decision. `had` says for each hunk whether the merged text contains it."""
+    """The heads of a memory's hunks after a decision. `had` says, for each hunk in order, whether the merged text
+    contains it."""
 
     had: Sequence[bool]
 

@@ -22,10 +22,10 @@ from memoryhub.web.proposals.preview import Row
 
 @dataclass(frozen=True, slots=True)
 class OfLines:
-    """The lines of one comparison. `here` is the place of a line without its side and number, or None if the person may
-    not comment.
+    """The lines of one comparison. `here` is the place of a line of it without the line's side and number, or None if
+    the person may not comment.
 
-    `html` is the HTML below some of the lines, by (whether the line is of the old text, number).
+    `html` is {(whether a line is of the old text, its number): the HTML below this line}.
     """
 
     here: Place | None

@@ -129,7 +129,8 @@ def _changes(store: MemoryStore, rows: Sequence[Row], plans: Mapping[str, Plan])
 
 
 def _of_lines(changes: Sequence[Changed], plan: Plan) -> str:
-    """Return a sentence on why a person has to read the new lines of a proposal; "" if nobody has to."""
+    """Return a sentence on why a person has to read the new lines of a proposal on its own page, before it is merged;
+    "" if nobody has to."""
     for one in changes:
         for found in one.found:
             return _("%(kind)s in line %(line)s of %(path)s.") % {

@@ -53,11 +53,11 @@ class Row:
     """One memory of a proposal: its row in the plan, its outline, and the findings in its new lines.
 
     `outcome` is the result of a decision for the change: `merged`, `part` if a part of it was merged, `left`, or
-    `there` if the memory already had it. `heads` are above the hunks, `lined` is beside the lines, and `beside` has
-    comments on lines that are not shown. `may_edit` is True for a text that the page shows completely; `editor` is its
-    open editor. `is_screened` is False if the page had no room for the text, so that the rules did not check it.
-    `stopped` is a sentence on the limit that stops the merge. `others` are the numbers of other open proposals about
-    the memory. `is_gone`: the memory no longer exists in the store.
+    `there` if the memory already had it. `heads` makes the HTML above each hunk, `lined` that of each line's number and
+    of the comments below the line, and `beside` has comments on lines that are not shown. `may_edit` is True for a text
+    that the page shows completely; `editor` is its open editor. `is_screened` is False if the page had no room for the
+    text, so that the rules did not check it. `stopped` is a sentence on the limit that stops the merge. `others` are
+    the numbers of other open proposals about the memory. `is_gone`: the memory no longer exists in the store.
     """
 
     row: plan_rows.Row
@@ -167,8 +167,8 @@ def _text(state: State, texts: Mapping[str, str]) -> str | None:
 
 
 def words(change: Change, choice: Choice) -> tuple[str, str]:
-    """Return two texts for a change with a problem: the label of the button for a choice, and the sentence below the
-    button."""
+    """Return two texts for `choice`, one of the choices for a change with a problem: the label of its button, and the
+    sentence below the button."""
     if choice == Choice.KEEP and not change.now.is_there:
         return _("Leave it out"), _("There is no memory here now, and none is created.")
     if choice == Choice.KEEP:

@@ -66,7 +66,8 @@ class Row:
 
     @property
     def piece(self) -> int:
-        """Return the number of the proposal's first comparison on a page into which the comparisons are loaded."""
+        """Return the number of the proposal's first comparison on a page that shows several proposals and loads their
+        comparisons later."""
         return 1 + MOST_CHANGES * (1 + self.proposal.number % 900)
 
     @property

@@ -16,9 +16,9 @@ MOST_PLACES = 3
 
 
 def places_of(rows: Sequence[Row]) -> list[str]:
-    """Return the patterns for the memories of some proposals. For each directory of the root, this is the deepest
-    directory that contains all its memories. For a memory in the root, or a single memory, it is the path of the
-    memory.
+    """Return the patterns for the memories of some proposals. All memories under the same directory of the root share
+    one pattern: the deepest directory that contains all of them. A memory directly in the root has its own path as its
+    pattern, and so has the only memory.
 
     Return [] if there are more than MOST_PLACES patterns.
     """

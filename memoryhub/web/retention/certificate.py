@@ -23,8 +23,11 @@ from memoryhub.web.retention import sentences
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A policy in words, the number of memories to which it applies, their oldest moments, and the number of items that
-    are overdue."""
+    """A policy in words, and what it applies to: `memories` is the number of these memories, and `overdue` the number
+    of items that are overdue.
+
+    `unread_since`, `unchanged_since` and `begun` are the oldest such moments among these memories.
+    """
 
     name: str
     pattern: str

@@ -15,7 +15,8 @@ from memoryhub.web.retention import sentences
 
 @dataclass(frozen=True, slots=True)
 class Fate:
-    """The effect of policies on a memory: the policy that applies to it, and its next rule that will be due.
+    """The effect of policies on a memory: the policy that applies to the memory, and that rule of the policy which is
+    due next.
 
     `due` is None if no rule will be due. `why` is the reason in words. `is_over` means that the rule is already due.
     `is_approved` means that the memory stays only because a person has approved it.
@@ -95,7 +96,7 @@ def kept_by(memory: Memory, saved: Sequence[Policy], found: Holds, now: datetime
 
 
 def over(store_id: str, memory_id: str, path: str, now: datetime) -> list[Hold]:
-    """Return the legal hold on a memory or a path, then the pin. The list has no, one or two holds.
+    """Return the legal hold on a memory or a path, then the pin on it. The list is empty if there are neither.
 
     If several legal holds apply, one that freezes the text is returned.
     """

@@ -51,10 +51,10 @@ class ExplainedPolicy:
 
 @dataclass(frozen=True, slots=True)
 class Examples:
-    """Some memories that match a pattern.
+    """Some memories that match a pattern, as `paths`.
 
-    `count` is the number of matches among the paths that were compared. `is_cut` means that not all paths were
-    compared.
+    `count` is the number of matches among the paths that were compared with the pattern. `is_cut` means that not all
+    paths were compared.
     """
 
     paths: Sequence[str]
@@ -82,7 +82,8 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
 @require_safe
 @in_store(Role.ADMIN)
 def pattern(request: Request, store: MemoryStore) -> HttpResponse:
-    """Answer with the fragment of a form that explains a pattern and shows examples; with `brief`, only their number.
+    """Answer with a fragment of a form: a pattern in words, and examples of memories that match it. With `brief`, the
+    examples are left out, but not the number of matches.
 
     A form with several patterns sends a field whose name has a number, such as `form-0-pattern`.
     """
@@ -107,8 +108,8 @@ def about_pattern(store: MemoryStore, given: str, most: int = MOST_LOOKED_AT) ->
 
 
 def about_patterns(store: MemoryStore, given: Sequence[str]) -> list[dict[str, object]]:
-    """Return the template contexts for the fragments of several patterns. The limit of compared paths is shared among
-    them."""
+    """Return the template contexts for the fragments of several patterns. For all of them together, at most
+    MOST_LOOKED_AT paths are compared."""
     return [about_pattern(store, one.strip(), MOST_LOOKED_AT // len(given)) for one in given]
 
 

@@ -78,10 +78,11 @@ class Soon:
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """The items that policies would remove from a store at a moment, and in the weeks before and after it.
+    """The items that policies would remove from a store at the moment `at` (`all`), and charts of the weeks before and
+    after it (`pictures`).
 
-    `held` is the number of memories that stay because of a hold or a pin, and `spared` are the first of them by path.
-    `approved` is the number of those that stay because a person wrote or approved them.
+    `held` is the number of memories that stay because of a hold or a pin, and `spared` are the first of these by path.
+    `approved` is the number of memories that stay because a person wrote or approved them.
     """
 
     at: datetime
@@ -109,7 +110,7 @@ class InStore:
 @dataclass(frozen=True, slots=True)
 class OfHub:
     """The items that the hub's policies would remove from each store, archived or not, and from the hub's own audit.
-    `is_cut` means that there are more stores."""
+    `is_cut` means that there are more stores than the first MOST_STORES, which are shown."""
 
     at: datetime
     stores: Sequence[InStore]
@@ -183,9 +184,10 @@ def _in_store(store: MemoryStore | None, at: datetime, tried: Sequence[Policy]) 
 
 
 def differences(old: Iterable[Item], new: Iterable[Item]) -> tuple[list[Item], list[Item]]:
-    """Return the items that only `new` removes and those that only `old` removes.
+    """Return the items that only `new` has, and the items that only `old` has.
 
-    If both remove versions of the same memory, the item has the difference between the two numbers of versions.
+    If `old` and `new` remove different numbers of versions of the same memory, the item is returned for the one that
+    removes more, with the difference between the two numbers.
     """
     before = {(item.removal, item.memory): item for item in old}
     going = []

@@ -76,7 +76,8 @@ def weeks(request: Request, store: MemoryStore) -> HttpResponse:
 
 
 def weeks_url(store: MemoryStore, draft: str = "") -> str:
-    """Return the URL that loads the charts after the page; empty if the page contains them."""
+    """Return the URL from which the page loads the charts later. Return "" if the page itself contains the charts,
+    because the store has at most AT_ONCE memories."""
     url = reverse("rehearsal_weeks", args=[store.pk])
     return f"{url}?{draft}" if store.memory_count > AT_ONCE else ""
 

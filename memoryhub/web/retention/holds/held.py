@@ -21,7 +21,8 @@ class Kept:
 
 
 def by_hold(kept: Iterable[tuple[Hold, str]]) -> list[Kept]:
-    """Return the holds of (hold, path) pairs, in the order of their first paths."""
+    """Return each hold of the (hold, path) pairs once, with its paths. The holds have the order in which they first
+    occur in the pairs."""
     paths: dict[str, list[str]] = {}
     found: dict[str, Hold] = {}
     for hold, path in kept:
@@ -31,8 +32,8 @@ def by_hold(kept: Iterable[tuple[Hold, str]]) -> list[Kept]:
 
 
 def going_along(store: MemoryStore, moving: Iterable[tuple[str, str]], now: datetime) -> list[Kept]:
-    """Return the legal holds on single memories that would be moved. `moving` has (id, path) of the memories and
-    directories to move."""
+    """Return the legal holds on single memories that a move would take along. `moving` has (id, path) of the memories
+    and directories to move."""
     on_memories = holds.holds_of(store.pk, now).legal_memories
     if not on_memories:
         return []
@@ -43,8 +44,8 @@ def going_along(store: MemoryStore, moving: Iterable[tuple[str, str]], now: date
 
 
 def fixing(store: MemoryStore, path: str, now: datetime, memory: str = "") -> Kept | None:
-    """Return the legal hold that keeps a memory or a directory at its path, with the path that is held; None if there
-    is none."""
+    """Return the legal hold that keeps a memory or a directory at its path, together with the path that it keeps:
+    `path` or, if the hold is only on something under `path`, that path. Return None if there is no such hold."""
     in_force = holds.holds_of(store.pk, now)
     hold = in_force.fixes(memory, path)
     if hold is None and not memory and (found := holds.frozen_under(store.pk, in_force, path)):

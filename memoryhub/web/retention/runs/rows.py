@@ -56,7 +56,8 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """That a guard stopped a run, and who let it go on. The entry is None if retention has removed it."""
+    """Who let a run go on that a guard had stopped, and the audit entry of this act. The entry is None if retention has
+    removed it."""
 
     by: User | None
     entry: AuditEntry | None
@@ -102,8 +103,9 @@ class Lines:
 
 @dataclass(frozen=True, slots=True)
 class WayBack:
-    """The memories of a run that are still in the trash (`count`). `taken` are the paths of those whose path another
-    memory has now, `gone` counts those that have no text any more, and `held` counts those that a legal hold freezes.
+    """The memories that a run moved to the trash and that are still there; `count` is their number. Not all of them can
+    come back: `taken` are the paths at which another memory is now, `gone` is the number of memories that have no text
+    any more, and `held` the number of those that a legal hold freezes.
 
     `is_cut` means that not all memories were checked.
     """
@@ -139,8 +141,8 @@ def _figures(run: Run) -> list[tuple[int, str]]:
 
 
 def undone(run: Run) -> Undone | None:
-    """Return the undo of a run, in whole or in part. Return None if no memory came back, or if the undo has itself been
-    undone.
+    """Return the act that undid a run, in whole or in part. Return None if no memory came back, or if that act has
+    itself been undone.
 
     Entries that undo runs are few, so the scan of their inputs is short.
     """
