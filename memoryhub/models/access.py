@@ -59,8 +59,7 @@ def has_other_letters(email: str) -> bool:
 
 
 def _did_something(chains: Sequence[str]) -> Exists:
-    """Return a condition: the agent or person of the outer query is the author of an entry in one of the chains
-    `chains`."""
+    """Return a condition: the agent or person of the outer query is the author of an entry in one of these chains."""
     return Exists(AuditEntry.objects.filter(chain__in=chains, author_id=OuterRef("pk")))
 
 

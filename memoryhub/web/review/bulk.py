@@ -51,7 +51,8 @@ class Chosen:
 def decide_many(request: Request) -> HttpResponse:
     """Decide about several versions, with one audit entry for each store. If necessary, ask for confirmation first.
 
-    If the form names a person to review instead, assign the reviews of the selected versions' memories.
+    If the form names a person who is to review, nothing is decided: the reviews of the selected versions' memories are
+    assigned to this person.
     """
     if "who" in request.POST or "to" in request.POST:
         return assign_several(request, parts_of(_named(request).ids, VERBS["approve"], person(request)))

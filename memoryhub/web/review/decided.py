@@ -152,7 +152,8 @@ def _undone(entries: Sequence[AuditEntry]) -> Mapping[str, set[object]]:
 
 
 def _wholly_undone(reopened: Sequence[Mapping[str, Any]], entries: Sequence[AuditEntry]) -> set[object]:
-    """Return the seqs of the entries of a store that are completely undone, at once or version by version."""
+    """Return the seqs of those `entries` of a store whose decisions are all undone. `reopened` are the inputs of the
+    entries that undid decisions: they undid an entry at once or version by version."""
     parts: Counter[object] = Counter()
     for details in reopened:
         if details.get("part"):

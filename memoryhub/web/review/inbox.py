@@ -120,9 +120,10 @@ def visible_stores(user: User) -> list[str]:
 
 
 def _found(request: Request, wanted: Filter, stores: Sequence[str]) -> tuple[Page, str]:
-    """Return a page of rows, and the ids of the worst rows, which the first page shows at its top.
+    """Return a page of rows, and the ids of the worst rows, separated by commas. The first page shows the worst rows at
+    its top.
 
-    Later pages leave out these rows. The ids are empty if the order is not the worst first.
+    Later pages leave out the worst rows. If the filter's order is not WORST, there are no such ids: the text is "".
     """
     now, zone = timezone.now(), timezone.get_current_timezone()
     target = resolved(wanted, stores, now=now, zone=zone, user=person(request).pk)

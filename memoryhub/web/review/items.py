@@ -88,7 +88,8 @@ class Item:
 
     @property
     def sides(self) -> Sides:
-        """Return the URLs of the full comparison and of the two versions' pages."""
+        """Return the URLs of the full comparison of this version with the version before it, and of the pages of these
+        two versions."""
         return sides(self.before, self.version)
 
     @property
@@ -113,8 +114,8 @@ class Item:
 
     @property
     def agent(self) -> Agent | None:
-        """Return the agent that wrote the version, with its name at that time, if a note can be sent to it; else
-        None."""
+        """Return the agent that wrote the version, under the name that it had then. Return None if no note can be sent
+        to an agent: a person wrote the version, its entry is missing, or the store is archived."""
         entry = self.entry
         if entry is None or entry.actor_kind != ActorKind.KEY or not entry.author_id or self.store.is_archived:
             return None
@@ -126,10 +127,10 @@ class Item:
 
     @property
     def joined(self) -> Since | None:
-        """Return `since_approved` if it joins changes of several versions, else None.
+        """Return `since_approved` if it joins the changes of several versions, else None.
 
-        Return None also if all later changes were undone and the joined changes begin at the version before this one,
-        because this version's own diff then shows the same.
+        Return None also if the memory has this version's path and text and the joined changes begin at the version
+        right before this one: then the diff of this version shows the same.
         """
         found, before = self.since_approved, self.before.pk if self.before else None
         if found is None or found.count < 2:
@@ -138,7 +139,8 @@ class Item:
 
     @property
     def since(self) -> int:
-        """Return the number of later versions of the memory; 0 if the memory has this version's path and text again."""
+        """Return the number of versions of the memory that follow this one. Return 0 also if the memory has the path
+        and the text of this version again."""
         now, then = self.memory, self.version
         is_again = now.is_live and (now.path, now.sha256) == (then.path, then.sha256)
         return 0 if is_again else now.version_count - then.number

@@ -35,7 +35,7 @@ class Part:
 
     @property
     def paths(self) -> list[str]:
-        """Return the paths of the part's first memories."""
+        """Return the paths of the first MOST_PATHS memories of the part, in order."""
         found = Memory.objects.among(self.store.pk, self.memories[:MOST_PATHS]).order_by("path")
         return list(found.values_list("path", flat=True))
 
@@ -92,9 +92,10 @@ def parts_of_rows(rows: Iterable[Row], stores: Mapping[str, MemoryStore]) -> lis
 
 
 def with_earlier(parts: Iterable[Part], rows: Iterable[Row]) -> list[Part]:
-    """Return the parts of these rows with the number of earlier versions that an approval includes.
+    """Return the parts with `earlier` set: the number of earlier versions that an approval of the part includes. `rows`
+    are the versions of the parts.
 
-    There is one query for 500 memories.
+    There is one query for every 500 memories.
     """
     last: dict[str, int] = {}
     for row in rows:
@@ -106,9 +107,11 @@ def with_earlier(parts: Iterable[Part], rows: Iterable[Row]) -> list[Part]:
 
 
 def _earlier(part: Part, memories: Sequence[str], seq: int) -> int:
-    """Return how many unreviewed versions outside the part an approval of the part includes.
+    """Return how many unreviewed versions of `memories` an approval of the part includes although they are not in the
+    part.
 
-    These are earlier versions of the memories. `seq` is that of the newest version of the part.
+    They are earlier than a version of the part, by at most LOOK_BACK versions. `seq` is that of the newest version of
+    the part.
     """
     waiting = MemoryVersion.objects.filter(store=part.store, memory_id__in=memories, seq__lte=seq).unreviewed()
     rows, chosen = list(waiting.values_list("pk", "memory_id", "number")), frozenset(part.versions)
@@ -130,8 +133,8 @@ def stores_to_decide(user: User) -> list[str]:
 
 
 def found_in(verb: Verb, parts: Iterable[Part]) -> int:
-    """Return the number of open findings in the memories whose text the decision approves; 0 if it is not an
-    approval."""
+    """Return the number of open findings in the memories of the parts, if `verb` approves their texts. For any other
+    decision, return 0."""
     if not verb.state or verb.changes_text:
         return 0
     findings = Finding.objects.open()

@@ -28,7 +28,8 @@ _SEPARATOR = "~"
 
 
 class Place(NamedTuple):
-    """The place of a page: that of its versions, and the id of the last proposal."""
+    """The place where a page begins: the place of its versions (see `queries.page`), and the id of the last proposal
+    that the pages before it have passed."""
 
     versions: str
     proposal: str
@@ -83,8 +84,8 @@ class Proposals:
         return row
 
     def about(self, store: str, memories: Collection[str]) -> list[tuple[Row, set[str]]]:
-        """Return the oldest matching proposals of a store that change one of these memories, at most CHUNK, each with
-        those memories that it changes."""
+        """Return the oldest matching proposals of a store that change one of `memories`, each with the ids of those of
+        `memories` that it changes. At most CHUNK proposals are read."""
         if store not in self.stores or not memories:
             return []
         changes = ProposedChange.objects.filter(store_id=store, memory__in=memories)

@@ -96,10 +96,10 @@ def page(
     walk: int = WALK,
     beside: Beside | None = None,
 ) -> Page:
-    """Return the versions after a place, merged in order with the rows of `beside`. An empty place means the beginning.
+    """Return the versions after `place` ("": from the beginning), merged in order with the rows of `beside`.
 
-    `next` is the place of the versions only. It is empty if the next page has only rows of `beside` and no version was
-    passed. Raise BadPlace if the place is invalid.
+    The `next` of the page is the place among the versions; it says nothing about `beside`. It is "" if this page and
+    the pages before it have passed no version. Raise BadPlace if `place` is invalid.
     """
     merged = _Merged(wanted, _places(place, wanted.stores), newest, walk)
     rows: list[Row] = []
@@ -183,7 +183,7 @@ class _Merged:
         return self._key(one) < self._key(other)
 
     def _comes_first(self, row: Row) -> bool:
-        """Return whether the first version of the next unopened store may come before this version."""
+        """Return whether a version of the next unopened store may come before `row`."""
         at = self.waiting[0][1]
         return at > row.at if self.newest else at < row.at
 
@@ -233,8 +233,8 @@ class _Stream:
         self.by_path = self.seqs is None and self._has_few_at_path()
 
     def _of_rare_author(self) -> list[int] | None:
-        """Return the seqs of the author's entries. Return None if there are too many, or if another index finds the
-        versions."""
+        """Return the seqs of the author's entries, if the author has at most RARE. Return None if there are more, if
+        the filter names no author, or if the index of a memory or a session finds the versions."""
         if self.wanted.author is None or self.wanted.memory is not None or self.wanted.session is not None:
             return None
         entries = AuditEntry.objects.of_chain(self.store).by_author(self.wanted.author).between(self.low, self.high)
@@ -322,9 +322,10 @@ class _Stream:
         return rows, len(rows)
 
     def _of_session(self, size: int) -> tuple[list[Row], int]:
-        """Return the versions of the session's next entries, and the number of these entries.
+        """Return the versions that the next entries of the session made, and the number of these entries.
 
-        The entries are read first, because a scan of all versions that await review could take long.
+        At most `size` entries are read. They are read before the versions, because a scan of all versions that await
+        review could take long.
         """
         entries = AuditEntry.objects.of_chain(self.store).of_session(str(self.wanted.session))
         entries = entries.between(self.low, self.high)

@@ -39,8 +39,8 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Typing:
-    """The word before the cursor: its start, its sign, its key, and the typed part of its value. `before` is the word
-    before it."""
+    """The word that a person is typing, at the end of the text: its `start` in the text, its sign (`-` or ""), its key,
+    and the part of its value that is typed. `before` is the word before it."""
 
     start: int
     sign: str
@@ -150,8 +150,8 @@ def _stores(user: User, words: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _directories(user: User, typed: str, store_id: str) -> list[str]:
-    """Return the first directories whose path begins with the typed text, in the given store or in several visible
-    stores."""
+    """Return the first MOST_NAMES directories whose path begins with the typed text: in the store `store_id` or, if
+    that is empty, in the first MOST_STORES stores that the person may see."""
     stores = MemoryStore.objects.visible_to(user).by_name()
     chosen = stores.filter(pk=store_id) if store_id else stores
     found: set[str] = set()

@@ -48,7 +48,8 @@ class Query(KeyValues):
 
     @classmethod
     def _term(cls, word: Word) -> Term:
-        """Return a word. A path as agents write it, with the root of the tool before it, is searched for without it."""
+        """Return a word as a term. If it is a path as agents write it, with the root of the memory tool at its
+        beginning, the term is the path without this root."""
         term = super(Query, cls)._term(word)
         below = term.value.removeprefix(f"{ROOT}/")
         is_path = not term.key and not word.is_quoted and below not in ("", term.value)

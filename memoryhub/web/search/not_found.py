@@ -49,8 +49,8 @@ def of(query: Query, wanted: Wanted, stores: Sequence[str], place: Place) -> Not
 def _near(
     query: Query, wanted: Wanted, stores: Sequence[str], plain: Sequence[Term], nowhere: Sequence[Term]
 ) -> Other | None:
-    """Return the search with near spellings in place of the words that occur nowhere, or None if one of these has no
-    near spelling."""
+    """Return the search with near spellings in place of the words in `nowhere`. Return None if one of these words has
+    no near spelling, or if `nowhere` is empty."""
     until = time.perf_counter() + SECONDS
     spelt = {term: _most_frequent(term.value, wanted, stores, until) for term in nowhere}
     if not spelt or not all(spelt.values()):
@@ -59,7 +59,8 @@ def _near(
 
 
 def _most_frequent(word: str, wanted: Wanted, stores: Sequence[str], until: float) -> str:
-    """Return the near spelling of a word that occurs most often. Return "" if none is found until the time `until`.
+    """Return that near spelling of a word which occurs most often in the texts that are searched until the time
+    `until`. Return "" if none is found.
 
     A text with a near spelling contains one half of the word unchanged, so texts are searched for the halves.
     """

@@ -79,10 +79,10 @@ def _shown(request: Request, shown: dict[str, Any]) -> HttpResponse:
 
 
 def _erasing(user: User, query: str, words: Sequence[str], store_id: str) -> dict[str, Any]:
-    """Return the template's context for the link to the page that erases. The link contains the typed text. If the
-    query names the act of erasing, only the words after the name are the text to erase.
+    """Return the template's context for the link to the page that erases. The link contains the text to erase. It is
+    the whole query or, if the query names the act of erasing, what follows the query's first word.
 
-    For a person who may not erase, return who may, but only if the query names the act.
+    For a person who may not erase, return who may, if the query names the act; else nothing.
     """
     is_named = names.has_words(_("Erase a person everywhere"), words) or words[0] in _erasing_words()
     text = query if not is_named else (query.split(maxsplit=1)[1] if len(words) > 1 else "")
@@ -178,8 +178,8 @@ def _by_id(user: User, query: str) -> Iterable[Group]:
 
 
 def _of_call(user: User, query: str) -> Iterable[tuple[str, str]]:
-    """Yield the entries of the first calls with an id, while the hub still stores the ids of these calls, and a search
-    of the audit for the id."""
+    """Yield links to the first FEW entries of calls whose id is `query`, if the hub still stores the ids of these
+    calls. Then yield the link to a search of the audit for the id."""
     stores = dict(MemoryStore.objects.visible_to(user).values_list("pk", "name"))
     keys = Key.objects.visible_to(user).values("pk")
     calls = IdempotentCall.objects.filter(store_id__in=stores, key__in=keys, token=query).order_by("-at")
@@ -199,8 +199,8 @@ def _rows(links: Iterable[tuple[str, str]], words: Sequence[str]) -> SafeString:
 
 
 def _paths(user: User, query: str, words: Sequence[str], store_id: str, limit: int) -> Iterable[Group]:
-    """Yield groups with the paths of the store. If few paths match, yield also groups with the paths of other
-    stores."""
+    """Yield a group with the paths of the store that match. If fewer than FEW match, yield also groups with matching
+    paths of other stores."""
     found = 0
     seq = cache.last_seq(user, store_id) if store_id else None
     if seq is not None:

@@ -151,8 +151,8 @@ def _joined(one: Version, other: Version) -> Version:
 
 
 def excerpt(text: str, words: Sequence[str], url: str, parameter: str, masked: str | None = None) -> Excerpt:
-    """Return the matching lines to show, each with a link: the first match of each folded word, then the first other
-    matches.
+    """Return the matching lines to show, at most MOST_LINES, each with a link and the lines next to it. The first match
+    of each folded word is shown, then the first of the other matches.
 
     `masked` is the same text with sensitive values masked, line by line; it is shown instead of `text`.
     """

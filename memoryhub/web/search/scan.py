@@ -78,12 +78,13 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a search continues, and its progress: scanned memories and old versions, of `total` memories.
+    """Where a search continues, and its progress: it has scanned `looked` memories and `old` old versions. `total` is
+    the number of live memories to scan.
 
     `found` counts the memories with matches; `found_old` counts those that match only in old versions. `shown` and
-    `versions` count the matches on the current page, and `spent` the seconds of work. `seen` is the set of words that
-    occur anywhere, and `most` the largest set of words that occur in one version. In both, a bit stands for the
-    position of a word.
+    `versions` count the memories and the versions with matches on the current page, and `spent` the seconds of work.
+    `seen` is the set of words that occur anywhere, and `most` the largest set of words that occur in one version. In
+    both, a bit stands for the position of a word.
     """
 
     store: str = ""
@@ -124,7 +125,7 @@ class Place:
 
     @property
     def is_full(self) -> bool:
-        """Return whether the page has enough matches."""
+        """Return whether the page has MOST_MEMORIES memories or MOST_VERSIONS versions with matches."""
         return self.shown >= MOST_MEMORIES or self.versions >= MOST_VERSIONS
 
     def on_a_new_page(self) -> Place:
@@ -245,7 +246,8 @@ def _looked_at(wanted: Wanted, store: str, rows: Sequence[Row]) -> Iterator[tupl
 
 
 def _texts(store: str, rows: Sequence[Row], masked: bool) -> dict[str, str]:
-    """Return {text id: text} of the first rows: as many texts as one batch may load."""
+    """Return {text id: text} for the first of these rows: at most BATCH_ROWS rows, with at most BATCH_BYTES of text
+    together unless it is only one."""
     ids: list[str] = []
     size = 0
     for row in rows[:BATCH_ROWS]:

@@ -112,7 +112,8 @@ def _found(user: User, query: Query, parameters: Mapping[str, str], *, goes_on_b
 
 
 def _unknown(query: Query, stores: Sequence[str]) -> Unknown | None:
-    """Return the author that a filter names but that does not exist, with the query for a similar name; else None."""
+    """Return the author whom a filter names but who does not exist, with the query for an author of a similar name.
+    Return None if there is no such filter."""
     found = unknown_author(query.values, stores)
     return found and replace(found, query=query.query(**{found.key: found.near}))
 
@@ -123,10 +124,10 @@ def _is_empty(query: Query, part: Part) -> bool:
 
 
 def _holdable(stores: Mapping[str, MemoryStore], not_mine: Collection[str], query: Query) -> dict[str, Any]:
-    """Return the template context for holding the results: the memory store in which they can be held.
+    """Return the template context for holding the results. If only one memory store was searched and the person may
+    hold there, it has this store.
 
-    If several stores were searched, the context has links that repeat the search in one store, where its results can be
-    held.
+    Otherwise, it has links that repeat the search in one of the stores where the person may hold.
     """
     mine = [store for id, store in stores.items() if id not in not_mine]
     if len(stores) == len(mine) == 1:
@@ -188,7 +189,8 @@ def stores_of(user: User, query: Query) -> dict[str, MemoryStore]:
 
 
 def _total(stores: Mapping[str, MemoryStore], path: str | None) -> int:
-    """Return the number of live memories to scan, from stored counters."""
+    """Return the number of live memories to scan: in the stores or, if there is a `path`, under it. It is taken from
+    stored counters."""
     if path is None:
         return sum(store.memory_count for store in stores.values())
     found = Directory.objects.at(path).filter(store_id__in=stores).aggregate(count=Sum("memory_count"))

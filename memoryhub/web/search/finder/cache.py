@@ -28,9 +28,11 @@ _CHUNK = 500
 
 @dataclass(frozen=True, slots=True)
 class Paths:
-    """A store's paths as of a moment: numbered indexes, and the number of the index that holds each changed memory.
+    """A store's paths as of a moment, in several indexes by number. `places` has, for each memory that has changed, the
+    number of the index with its newest path.
 
-    A memory that is not in `places` is in the first index. A number without an index means that the memory was deleted.
+    A memory that is not in `places` is in the first index. If `places` has a number to which there is no index, the
+    memory was deleted.
     """
 
     indexes: Mapping[int, PathIndex]
@@ -68,7 +70,8 @@ class Paths:
 
 @dataclass(frozen=True, slots=True)
 class _Gone:
-    """The set of ids of the memories that the index with this number no longer holds."""
+    """The ids of those memories that were in the index with this number, but are in another index now or were
+    deleted."""
 
     places: Mapping[str, int]
     number: int
@@ -122,8 +125,8 @@ class _Store:
             self._add(places, moved)
 
     def _add(self, places: dict[str, int], moved: dict[str, str]) -> None:
-        """Add an index for the moved memories. It is merged with small previous indexes, so that the number of indexes
-        stays low."""
+        """Add an index for the memories in `moved`. The newest indexes are merged into it if they are small, so that
+        the number of indexes stays low."""
         indexes = dict(self.shown.indexes)
         while len(indexes) > 1 and len(indexes[last := max(indexes)]) <= 2 * len(moved):
             old = indexes.pop(last)
@@ -160,7 +163,7 @@ def paths_of(store_id: str, seq: int) -> Paths:
 
 
 def _forget() -> None:
-    """Drop the least recently used stores while the cache holds too many paths."""
+    """Drop the least recently used stores while the cache holds more than MOST_PATHS paths and more than one store."""
     with _stores_lock:
         total = sum(len(kept.all) for kept in _stores.values())
         while total > MOST_PATHS and len(_stores) > 1:
