@@ -23,8 +23,8 @@ class Before:
 
 
 def sessions_before(session: Session, stores: Sequence[MemoryStore]) -> Iterator[Before]:
-    """Yield, for the first of these stores, the agent's session before this one. A store without an earlier session is
-    left out."""
+    """Yield a `Before` for each of the first MOST_STORES stores: the newest session of the same agent that is older
+    than `session` and has an entry in the store. A store without such a session is left out."""
     earlier = Session.objects.filter(agent=session.agent_id, pk__lt=session.pk).newest().values("pk")[:LOOKED_AT]
     for store in stores[:MOST_STORES]:
         acts = AuditEntry.objects.filter(chain=store.pk, session=OuterRef("pk")).order_by("-seq").values("seq")[:1]

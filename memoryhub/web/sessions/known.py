@@ -51,8 +51,9 @@ class Moment:
 class Piece:
     """A version that a session knew because it read a part of it or wrote it (`own`).
 
-    `spans` are the ranges of lines that the session was shown, with adjacent ones merged. They are empty for a text
-    that the session only wrote, and for a text that it only found in a search (`searched`), which shows some lines.
+    `spans` are the ranges of lines that the session was shown; adjacent ranges are merged. `spans` is empty if the
+    session only wrote the text, or only found it in a search (`searched`). A search shows some lines, but not as
+    ranges.
     """
 
     store: MemoryStore
@@ -70,8 +71,9 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """The versions that a session knew, most recently seen first. `more` means that the list is not complete. `gone` is
-    the number of versions that the session had read or written and that have been removed permanently since."""
+    """The versions that a session knew, most recently seen first. `more` means that the session may have known other
+    versions, too. `gone` is the number of versions that the session had read or written and that have been removed
+    permanently since."""
 
     pieces: Sequence[Piece]
     more: bool
@@ -141,10 +143,10 @@ def _is_before(entry: AuditEntry, chain: str, seq: int, at: datetime) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """The calls of a session in a store that showed or made versions, newest first, by version.
+    """The calls of a session in a store that showed or made versions. `calls` is {version id: its calls, newest first}.
 
     Only the versions with the ids `looked` are considered. Those of them that still exist are in `versions`, with their
-    line counts in `totals`. `cut` means that there may be more.
+    line counts in `totals`. `cut` means that there may be more versions.
     """
 
     store: MemoryStore

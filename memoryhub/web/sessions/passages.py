@@ -33,8 +33,8 @@ class Passage:
 
 
 def passages(reads: Sequence[Read]) -> dict[Hashable, Passage]:
-    """Return {key: passage}. A text that was removed has no passage, and neither has a text for which the page has no
-    room."""
+    """Return {key: passage} for these reads. A text that was removed has no passage. Neither has a text that does not
+    fit on the page."""
     texts = _texts([version for _key, version, _lines in reads])
     return {key: _passage(texts[version.pk], lines) for key, version, lines in reads if version.pk in texts}
 
@@ -70,8 +70,8 @@ def _passage(shown: masking.Shown, lines: tuple[int, int]) -> Passage:
 
 
 def _beginning(signs: Mapping[int, Sequence[Span]], first: int, last: int) -> int:
-    """Return the first line to show: the first line that was read, or a later line if only later ones have a sign of
-    poisoning."""
+    """Return the first line to show of the lines `first` to `last`, which were read. It is `first`, unless the first
+    sign of poisoning is too far behind it to be shown; then it is a line just before the sign."""
     sign = min((number for number in signs if first <= number <= last), default=first)
     return first if sign < first + MOST_LINES else max(first, min(sign - 2, last - MOST_LINES + 1))
 

@@ -47,9 +47,9 @@ _LAST = "sesn_~"
 class Row:
     """A session in a store's list.
 
-    Only its first COUNTED calls in the store are counted; `more` means that it has further calls. `cut` means that
-    entries of earlier calls may have been removed. `marks` say whether there is an open finding in a version that it
-    wrote.
+    Only the session's first COUNTED calls in the store are counted; `more` means that it has further calls. `cut` means
+    that entries of its earlier calls may have been removed. `marks` say whether there is an open finding in a version
+    that the session wrote.
     """
 
     session: Session
@@ -134,7 +134,8 @@ def _rows(store: MemoryStore, ids: Sequence[str], left: datetime | None) -> list
 
 
 def _with_findings(store: MemoryStore, sessions: Sequence[str]) -> set[str]:
-    """Return the ids of those sessions that wrote one of the newest open findings of a store."""
+    """Return the ids of those `sessions` that wrote a version with an open finding. Only the MOST_FINDINGS newest open
+    findings of the store are looked at."""
     newest = Finding.objects.of_store(store.pk).open().newest().values_list("version_id", flat=True)[:MOST_FINDINGS]
     seqs = MemoryVersion.objects.among(store.pk, set(newest)).values_list("seq", flat=True)
     entries = AuditEntry.objects.of_chain(store.pk).of_seqs(set(seqs)).filter(session__in=sessions)

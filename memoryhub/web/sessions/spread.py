@@ -24,13 +24,13 @@ NAMED = 2
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """The sessions that have read a text, except the session that wrote it, and the agents that read it without a
-    session.
+    """Who has read a text: `sessions` is the number of sessions, without the one that wrote the text, and `agents` the
+    number of agents that read it without a session.
 
-    `written` has one write for each path, oldest first, and `proposed` the proposals to which these sessions added
-    afterwards. `more` means that others may have read the text too, and `more_written` that there may be other writes.
-    `writers` and `proposers` are the numbers of sessions that wrote or proposed, as far as they were examined;
-    `more_did` means that further sessions may have.
+    `written` has what these sessions wrote after they read it: one write for each path, oldest first. `proposed` are
+    the proposals to which they added afterwards. `more` means that others may have read the text too, and
+    `more_written` that there may be other writes. `writers` and `proposers` are the numbers of sessions that wrote or
+    proposed, as far as they were examined; `more_did` means that further sessions may have written or proposed.
     """
 
     sessions: int
@@ -161,8 +161,8 @@ def spread(of_value: Carriers, store: MemoryStore, writer: AuditEntry | None, us
 
 
 def _is_writers(entry: Entry, writer: AuditEntry | None) -> bool:
-    """Return whether an entry belongs to the session of the entry `writer`; or to its agent, if both have no
-    session."""
+    """Return whether an entry belongs to the session that wrote the entry `writer`. If neither entry has a session,
+    return whether the same agent wrote both."""
     if writer is None or entry.session != writer.session:
         return False
     return entry.session is not None or entry.author == writer.author_id

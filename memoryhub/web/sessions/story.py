@@ -71,7 +71,7 @@ class CallInWords:
 
     @property
     def knew_last(self) -> Sequence[Piece]:
-        """Return what the session had seen most recently before the call."""
+        """Return the FEW versions that the session had seen most recently before the call."""
         return self.knew.pieces[:FEW] if self.knew else ()
 
     @property
@@ -93,8 +93,8 @@ class CallInWords:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """The time before a step: its height in pixels, with words if it is long. `is_cut` means that the height is less
-    than in proportion to the time."""
+    """The time before a step, drawn as an empty space: its height in pixels, and words for the time if it is long.
+    `is_cut` means that the space is not as high as the time would require."""
 
     height: int
     words: str
@@ -158,9 +158,9 @@ def story_of(
 
 
 def _arose(writes: Sequence[Call]) -> dict[tuple[str, int], list[Arose]]:
-    """Return {(chain, seq): findings that arose in the versions that this call made}, without dismissed findings.
+    """Return {(chain, seq) of a call: the findings that arose in the version that it made}, without dismissed findings.
 
-    If there are too many findings, only the worst are returned.
+    If there are more than MOST_FINDINGS findings, only the worst are returned.
     """
     made = {call.version.pk: call for call in writes if call.version}
     found: dict[tuple[str, int], list[Arose]] = defaultdict(list)

@@ -44,8 +44,9 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A store with recent facts, and its last change: its time, entry and author (None if there is no change). `full`
-    is the meter nearest to its limit; it is set only for administrators of the store.
+    """A store with recent facts, and its last change: `changed_at` is the time, `changed_seq` the entry, and
+    `changed_by` the author (None if nothing was changed). `full` is the meter nearest to its limit; it is set only for
+    administrators of the store.
 
     An import counts as a change at the time of the import, not at the times of the imported versions.
     """

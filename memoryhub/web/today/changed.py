@@ -88,14 +88,15 @@ class _Seen:
 
 
 def events(stores: Sequence[str], user: User, at: datetime) -> list[Event]:
-    """Return the events: those that need an answer first, then the newest. At most SIZE of them are shown."""
+    """Return all events: first those that need an answer, then the others; in both parts, the newest first. The page
+    shows the first SIZE of them."""
     seen = _Seen(user, stores, roles_in(user, stores), at)
     found = list(chain(_work(seen), _runs(seen), _imports(seen), _webhooks(seen), _deletions(seen)))
     return sorted(found, key=lambda event: (not event.asks, -event.at.timestamp()))
 
 
 def _work(seen: _Seen) -> Iterator[Event]:
-    """Yield failing background work. Only administrators of the hub get it."""
+    """Yield an event for each kind of background work that fails. Only administrators of the hub get these events."""
     if not seen.user.is_superuser:
         return
     for row in background_rows(seen.at):
@@ -138,9 +139,11 @@ def _back_of_run(seen: _Seen, url: str, store: MemoryStore) -> tuple[str, str]:
 
 
 def _words_of_run(run: Run, path: str | None) -> str:
-    """Return a sentence on what a run did, with memories first; empty if it did nothing.
+    """Return a sentence on what a run did: first to memories, then to versions and audit entries. Return "" if it did
+    nothing.
 
-    `path` is None, or the path of a memory in the trash, which distinguishes runs in several stores.
+    `path` is the path of a memory that the run moved to the trash, or None. The path distinguishes runs in several
+    stores.
     """
     if path is None:
         put = ngettext("put %(n)s memory into the trash", "put %(n)s memories into the trash", run.expired)
@@ -159,8 +162,8 @@ def _words_of_run(run: Run, path: str | None) -> str:
 
 
 def _one_in_trash(run: Run) -> str | None:
-    """Return the path of a memory that the run expired and that is still in the trash; only the first such memories are
-    checked. Return None if there is none."""
+    """Return the path of a memory that the run moved to the trash and that is still there. Return None if there is none
+    among the first EACH memories that the run moved."""
     items = RunItem.objects.filter(run=run, removal=Removal.EXPIRE, skipped="").order_by("pk")
     first = list(items.values_list("memory", flat=True)[:EACH])
     return (

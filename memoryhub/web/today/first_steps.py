@@ -12,10 +12,10 @@ from memoryhub.models import Invitation, Key, Review, User
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step: what to do, why, and where (`act` is the text of the link to `url`).
+    """One of the first steps: what to do (`title`), why (`text`), and where: `act` is the text of the link to `url`.
 
-    `is_next` marks the first step that is not done. `is_waiting` means that the step ends outside the hub's pages, so
-    that the page is updated by itself.
+    `is_next` marks the first step that is not done. `is_waiting` means that something outside of the hub's pages ends
+    the step, such as the first call of an agent, so that the page is updated by itself.
     """
 
     title: str

@@ -80,9 +80,10 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """The groups and proposals to review first.
+    """The groups and proposals to review first (`rows`).
 
-    `more` means that there may be others. `oldest` is the time of the oldest version or proposal.
+    `more` means that there may be further ones. `oldest` is the time of the oldest version or proposal that awaits
+    review.
     """
 
     rows: Sequence[Group | Heading]
@@ -91,10 +92,11 @@ class Waiting:
 
 
 def waiting(stores: Sequence[str], user: User) -> Waiting:
-    """Return the first rows, of stores in which the person decides: groups with open findings, then the oldest groups
-    and proposals.
+    """Return the first SIZE rows, of stores in which the person may decide: groups with open findings, then the other
+    groups and the proposals, oldest first.
 
-    If there is no room for all, the last row is the newest group, so that a person finds the most recent changes.
+    If there are more rows and the newest group is not among the first, it takes the last place, so that a person finds
+    the most recent changes.
     """
     begins = _begins(stores)
     groups: list[Group] = []

@@ -38,10 +38,10 @@ class Write(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The answers to one session, or to one agent or person without a session, newest first.
+    """A reader's answers, newest first. The reader is a session, or an agent or person without a session.
 
-    `since` is the oldest of these answers; `written` and `proposed` are later than it. `more` means that there may be
-    further writes.
+    `since` is the entry of the oldest answer; the writes in `written` and the proposals in `proposed` are later than
+    it. `more` means that there may be further writes.
     """
 
     seen: Sequence[Seen]
@@ -74,7 +74,7 @@ def by_reader(seen: Iterable[Seen]) -> dict[Who, list[Seen]]:
 
 
 def groups(readers: Mapping[Who, Sequence[Seen]], store: MemoryStore, user: User, most: int = WRITTEN) -> list[Group]:
-    """Return one group for each reader, in their order. Each has at most `most` writes."""
+    """Return one group for each reader, in the order of `readers`. A group has at most `most` writes."""
     sessions = Session.objects.select_related("agent").in_bulk([who.session for who in readers if who.session])
     elsewhere = other_stores(sessions, store, user)
     found = [
@@ -129,7 +129,8 @@ def _group(
 
 
 def other_stores(sessions: Collection[str], store: MemoryStore, user: User) -> dict[str, list[MemoryStore]]:
-    """Return {session id: a few other stores that have entries of the session and that the person may see}."""
+    """Return {session id: other stores than `store` that have entries of the session and that the person may see}. At
+    most OTHER_STORES stores are found for all sessions together."""
     if not sessions:
         return {}
     acts = AuditEntry.objects.filter(chain=OuterRef("pk"))

@@ -70,10 +70,11 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """An answer that showed the lines `first` to `last` of a version (None: all lines).
+    """An answer that showed the lines `first` to `last` of a version (both None: all lines).
 
-    A search showed only the lines in `found`, or perhaps any line if that is None. `line` is the first of the requested
-    lines that the answer showed (None: no line was requested). `own` means that the call itself made the version.
+    The answer of a search showed only the lines in `found`, or perhaps any line if `found` is None. If lines were
+    requested, `line` is the first of them that the answer showed; otherwise, it is None. `own` means that the call
+    itself made the version.
     """
 
     entry: Entry
@@ -102,7 +103,7 @@ class Seen:
         return self.first is None or (self.first == 1 and self.total is not None and self.last == self.total)
 
     def shown(self, lines: LineSet) -> LineSet:
-        """Return those of these lines that the answer showed."""
+        """Return those of `lines` that the answer showed, or may have shown."""
         if self.found is not None:
             return lines.intersection(self.found)
         return lines if self.first is None or self.last is None else lines.within(self.first, self.last)
@@ -124,7 +125,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """The entries at a path between two seqs, both inclusive."""
+    """The entries at a path from the seq `low` to the seq `high`, both included."""
 
     path: str
     low: int
@@ -140,7 +141,7 @@ class Wanted:
 
     @classmethod
     def of(cls, chain: str, rows: Sequence[Row], lines: Mapping[int, LineSet | None]) -> "Wanted":
-        """Return the query for the versions in `rows` whose numbers are in `lines`."""
+        """Return the `Wanted` for those versions in `rows` whose numbers are keys of `lines`."""
         return cls(chain, {row.id: (row, lines[row.number]) for row in rows if row.number in lines})
 
     @property
@@ -220,7 +221,8 @@ def older_page(
 
 
 def _sources(wanted: Wanted, ranges: Sequence[Range], low: int, high: int) -> Iterator[Iterator[Entry]]:
-    """Yield the entries between two seqs that may have shown one of the versions, newest first, from each index."""
+    """Yield, for each index to search, the entries from the seq `low` to the seq `high` that may have shown one of the
+    wanted versions, newest first."""
     entries = AuditEntry.objects.of_chain(wanted.chain)
     for found in ranges:
         yield _walk(entries.at_path(found.path), max(found.low, low), min(found.high, high))
@@ -260,7 +262,7 @@ def _walk(rows: AuditEntryQuerySet, low: int, high: int, values: int = 1) -> Ite
 
 
 def _seen(wanted: Wanted, entry: Entry, repeats: "_Repeats", searches: "_Searches") -> Seen | None:
-    """Return the lines of the versions that an entry's answer showed, or None if it showed none of them."""
+    """Return which of the wanted lines the answer of an entry showed. Return None if it showed none of them."""
     if not entry.ok:
         return None
     shown, first, last = entry.version, entry.first, entry.last
@@ -362,7 +364,7 @@ class _Views:
 
 
 class _Repeats:
-    """The original calls that other calls repeat."""
+    """The calls that made one of the wanted versions, for the entries of calls that repeat them."""
 
     def __init__(self, wanted: Wanted) -> None:
         self.chain = wanted.chain
@@ -370,8 +372,8 @@ class _Repeats:
         self.known: dict[int, tuple[str | None, int | None, int | None]] = {}
 
     def of(self, seq: int) -> tuple[str | None, int | None, int | None]:
-        """Return the version and the lines of a call that made one of the versions. For any other call, all values are
-        None."""
+        """Return the version, the first line and the last line of the call with the entry `seq`, if this call made one
+        of the wanted versions. Otherwise, return three times None."""
         if seq not in self.makers:
             return None, None, None
         if seq not in self.known:

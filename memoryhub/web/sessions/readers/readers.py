@@ -46,12 +46,12 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Followed:
-    """A line and its origin.
+    """A line, and where it is in the versions of its memory.
 
     `told` says who added the line, and `lines` has its number in each version that contains it. `now` is its number in
     the newest version (None: not in it). `gone` is the first version after the last version with the line (None: there
     is no such version). `since` is the first version that may have the line, even if that version was removed. `whole`
-    is False if not all remaining versions were examined.
+    is False if not all versions that still exist were examined.
     """
 
     text: str
@@ -154,8 +154,8 @@ def _maker(store: MemoryStore, rows: Iterable[Row], version: MemoryVersion) -> A
 def _unknown(
     store: MemoryStore, rows: Sequence[Row], lines: Mapping[int, LineSet | None], first: int
 ) -> dict[str, object]:
-    """Return, as template context, which readers of these versions the page cannot know; `first` is the number of the
-    first version."""
+    """Return, as template context, what the page cannot know about the readers of the versions `rows`. `first` is the
+    number of the first version that the page is about."""
     return {
         "exports": _exports(store, rows),
         "was_copied": was_copied(store.pk, [row for row in rows if row.number in lines]),
@@ -165,11 +165,11 @@ def _unknown(
 
 
 def _exports(store: MemoryStore, rows: Iterable[Row]) -> list[str]:
-    """Return the commands of downloads that may have contained one of these versions, although their entries do not
-    name it.
+    """Return the commands of downloads that may have contained one of these versions, although the downloads' entries
+    do not name it.
 
-    These downloads are later than the first of the versions: of a history or several memories, of a search, about a
-    person, or of the audit.
+    All these downloads are later than the first of the versions. They are of a history or several memories, of a
+    search, about a person, or of the audit.
     """
     rows = list(rows)
     first = min((row.seq for row in rows), default=LAST_SEQ)
@@ -200,8 +200,7 @@ def _quoted(version: MemoryVersion, line: int) -> Passage | None:
 
 
 def _writing(rows: Iterable[Row], number: int) -> str | None:
-    """Return the id of the version with this number, or None if it was removed. An undo of this version would remove
-    what the page shows."""
+    """Return the id of the version with this number, for a link to undo it, or None if the version was removed."""
     return next((row.id for row in rows if row.number == number), None)
 
 

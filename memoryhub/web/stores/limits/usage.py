@@ -120,8 +120,8 @@ def _busiest(store: MemoryStore, now: datetime) -> tuple[int, str]:
 
 @dataclass(frozen=True, slots=True)
 class RefusedKey:
-    """A key of which the store refused calls in the last days because there were too many in a minute. `name` is empty
-    if the key no longer exists."""
+    """A key of which the store refused calls because the key made too many in a minute: `today` is the number of
+    refused calls today, and `calls` that of the last REFUSED_DAYS days. `name` is empty if the key no longer exists."""
 
     name: str
     agent: str
