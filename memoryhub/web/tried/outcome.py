@@ -48,10 +48,10 @@ class Proposed:
 class Outcome:
     """The outcome of a call. `refused` says why the call was not run; such a call has no answer.
 
-    `block` is the tool_result as JSON. `entry` is the call's audit entry, or None; `words` is a sentence on it, and
-    `call` the recorded call. Values are masked as on every page; `masked` means that some are. `memory` is the id of
-    the memory that the call concerned. `is_kept_back`: the answer and the changes are not shown, because they contain a
-    part of a masked value.
+    `block` is the tool_result as JSON. `entry` is the call's audit entry, or None; `words` is a sentence on the entry,
+    and `call` is the recorded call. Sensitive values are masked as on every page; `masked` means that the outcome has
+    such values. `memory` is the id of the memory that the call concerned. `is_kept_back`: the answer and the changes
+    are not shown, because they contain a part of a masked value.
     """
 
     text: str = ""
@@ -112,8 +112,9 @@ def tried_as_person(store: MemoryStore, input: Mapping[str, Any], act: Act, over
 
 
 def _without_pieces(tried: Outcome) -> Outcome:
-    """Return the outcome of a tried call, without its texts if the call would change a masked value and leave a part of
-    it. A tried call must not reveal anything, because it is not audited."""
+    """Return the outcome of a tried call. If a change of the call would leave only a part of a masked value, the
+    outcome has no texts: the part would not be masked, and a tried call must not reveal anything, because it is not
+    audited."""
     if not any(map(_has_pieces, tried.changes)) and not any(one.has_pieces for one in tried.proposed):
         return tried
     return replace(tried, text="", changes=(), proposed=(), is_kept_back=True)
@@ -141,8 +142,8 @@ def _has_pieces(change: Change) -> bool:
 
 
 def _masked(store: MemoryStore, record: Record) -> str:
-    """Return the answer of a person's command with values masked. An answer with lines of a text is rendered again from
-    the masked text."""
+    """Return the answer to a person's command with sensitive values masked. If the answer has lines of a text, it is
+    rendered again from the masked text."""
     answer, cover = record.answer or "", masking.cover_of(store.pk, record.memory or "")
     if not cover:
         return answer

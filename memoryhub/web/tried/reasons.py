@@ -35,10 +35,10 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The entries that can explain a difference: the replay begins before the entry `start`, and `last` is the store's
-    newest entry.
+    """The entries that can explain a difference between the answers: from `start`, the first entry that is replayed, to
+    `last`, the store's newest entry.
 
-    If `is_past`, the store was put back to its state before `start`, except for the memories at the paths `kept`.
+    If `is_past`, the store was first put back to its state before `start`, except for the memories at the paths `kept`.
     """
 
     start: int
@@ -77,7 +77,8 @@ class Reasons:
         return reasons or [self._of_the_store(entry)]
 
     def _of_the_store(self, entry: AuditEntry) -> Reason:
-        """Return a further possible reason: texts have been erased or removed since, or a setting has changed."""
+        """Return the reason for a difference that no version explains: texts have been erased or removed since the
+        call, or a setting has changed."""
         entries = AuditEntry.objects.of_chain(self._store.pk).between(entry.seq, self._span.last)
         for command in ("erase", "redact"):
             if erased := entries.of_command(command).newest().in_brief().first():

@@ -131,7 +131,8 @@ def replay(store: MemoryStore, session: Session, start: int, at: datetime, *, is
 
 
 def _require_few_changed(store: MemoryStore, start: int) -> None:
-    """Raise TooMuch if too many memories have changed since the entry `start` to put them back."""
+    """Raise TooMuch if more than MOST_CHANGED memories have changed since the entry `start`, because they would all
+    have to be put back."""
     later = MemoryVersion.objects.filter(store_id=store.pk).between(start - 1, LAST_SEQ)
     changed = len(later.order_by().values_list("memory_id", flat=True).distinct()[: MOST_CHANGED + 1])
     if changed > MOST_CHANGED:

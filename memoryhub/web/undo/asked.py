@@ -22,7 +22,8 @@ from memoryhub.web.undo.summary import brief_rows
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The choices that a request makes. `sent` are its ticks, some of which may no longer be listed."""
+    """The choices that a request makes. `sent` are the ticks that the request sends; some of them may be for writes
+    that are no longer listed."""
 
     given: Given
     sent: Ticks
@@ -37,12 +38,13 @@ class Asked:
 
     @property
     def ticks(self) -> Ticks:
-        """Return the effective ticks: the sent ticks whose writes are still listed or, before the person chose, the
-        proposed ticks."""
+        """Return the ticks that take effect. After the person has chosen, they are those of the sent ticks whose writes
+        are still listed; before that, they are the proposed ticks."""
         return self.spread.ticks if self.spread else Ticks()
 
     def problem(self, request: Request) -> str:
-        """Return a sentence on why a posted form cannot be applied, for reasons outside the plan; "" if it can."""
+        """Return a sentence on why a posted form cannot be applied: its note is too long or cannot be sent to the
+        agent, or its ticks are not those that the preview showed. Return "" if there is no such reason."""
         if len(self.given.note) > MOST_NOTE:
             return _("The note is too long. Use at most 1,000 characters.")
         if problem := telling.problem(self.given.note, self.given.tell):

@@ -65,8 +65,8 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One of the buttons for a problem. The script counts the selected options by their `effects`. A legal hold forbids
-    an option that `is_refused`."""
+    """One of the buttons for a problem. `effects` has the effects of choosing it; the script adds up those of all
+    selected options. `is_refused` means that a legal hold forbids the option."""
 
     value: str
     label: str
@@ -111,7 +111,8 @@ def rest_options(changes: Sequence[Change], given: Given) -> list[Option]:
 
 
 def effects_of(changes: Iterable[Change], choice: Choice | None = None) -> str:
-    """Return the effects of a choice (None: the proposed one) on memories, such as `deleted:2 modified:1`."""
+    """Return how many memories a choice would change in which way, such as `deleted:2 modified:1`. If `choice` is None,
+    the proposed choice of each change counts."""
     counted = Counter(
         effect for change in changes for effect in change.effects(_offered(change, choice or change.choices[0]))
     )
@@ -168,7 +169,8 @@ def undo_words(change: Change, choice: Choice) -> tuple[str, str]:
 
 
 def _words_of_held(change: Change) -> tuple[str, str]:
-    """Return the words for a change that a legal hold forbids: they are greyed."""
+    """Return the label for the button of a change that a legal hold forbids, and an empty sentence. The button is
+    greyed."""
     words = {"created": _("Bring it back"), "modified": _("Change it")}
     return words.get(change.kind) or _("Move it to %(path)s") % {"path": change.then.path}, ""
 

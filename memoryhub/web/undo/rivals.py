@@ -13,14 +13,16 @@ MOST = 3
 
 @dataclass(frozen=True, slots=True)
 class Rival:
-    """Another memory of the plan: its own path, and the path that only one of the two memories can have."""
+    """Another memory of the plan, with its own path (`name`). `path` is the path that only one of the two memories can
+    have."""
 
     name: str
     path: str
 
 
 def rivals_of(changes: Sequence[Change]) -> Mapping[str, Sequence[Rival]]:
-    """Return {memory: its rivals} for memories that some choices would put where other memories may be, too."""
+    """Return {memory: its rivals}. Two memories are rivals if some choices would put both at the same path, or one of
+    them under the path of the other. A memory without rivals is left out."""
     names = {change.memory: change.path for change in changes}
     wanted: dict[str, set[str]] = defaultdict(set)
     for change in changes:

@@ -28,8 +28,9 @@ MOST_LATER = 5
 class Wanted:
     """The diffs that a URL asks for. If it asks for only one diff, `memory` is its memory; otherwise `memory` is empty.
 
-    `before` selects the diff to the state before the change, and `after` is the number of rows to skip. `query` is the
-    rest of the query string. `path` is the path in the page's URL, for links from another page.
+    If `before` is set, this one diff leads to the text before the change, otherwise to the new text. `after` is the
+    number of rows to skip. `query` is the rest of the query string. `path` is the path in the page's URL, for links
+    from another page.
     """
 
     memory: str = ""
@@ -90,7 +91,8 @@ class Row:
 
     @property
     def effects(self) -> str:
-        """Return the effects of the change as proposed. The script counts them unless the change is left out."""
+        """Return the effects of the proposed choice for this change. The script counts them unless the person leaves
+        the change out."""
         return effects_of([self.change])
 
 
@@ -99,8 +101,9 @@ class Preview:
     """The content of a preview.
 
     `whole` are the changes with their diffs, and `briefly` the changes that are only listed. `unasked` are the problems
-    without their own buttons. `plain` counts the changes without a problem or a legal hold, and `plain_effects` has
-    their effects. `counts` and `count` say what will change with the current choices.
+    without their own buttons. `plain` is the number of changes without a problem or a legal hold, and `plain_effects`
+    has their effects. With the current choices, `counts` is {effect: number of memories}, and `count` is the number of
+    all memories that will change.
     """
 
     whole: Sequence[Row]
@@ -119,7 +122,7 @@ stored texts by id."""
 
 
 def covers_of(store_id: str, changes: Sequence[Change], texts: Mapping[str, str]) -> Mapping[str, masking.Cover]:
-    """Return {memory: what to mask}, for a plan in which all texts belong to stored versions."""
+    """Return {memory: what to mask in its texts}. Use it for a plan in which all texts belong to stored versions."""
     return masking.covers(store_id, [change.memory for change in changes])
 
 

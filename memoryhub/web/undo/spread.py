@@ -37,7 +37,8 @@ POISON = [name for name, kind in KINDS.items() if kind.group == FindingGroup.POI
 
 @dataclass(frozen=True, slots=True)
 class Ticks:
-    """The entries that a person ticked: those that are undone too, and those whose memories are flagged."""
+    """The entries that a person ticked, by their seqs: those that are undone together with the requested ones (`too`),
+    and those whose memories are flagged (`flag`)."""
 
     too: frozenset[int] = frozenset()
     flag: frozenset[int] = frozenset()
@@ -55,13 +56,13 @@ class Ticks:
 
     @property
     def entry_input(self) -> dict[str, object]:
-        """Return the part of the entry's input that names the entries that are undone together with it."""
+        """Return that part of the input of the undo's entry which names the entries that are undone too."""
         return {"too": sorted(self.too)} if self.too else {}
 
     @property
     def shown(self) -> str:
-        """Return the entries that are undone too, as the value of a form field; it records what the preview
-        included."""
+        """Return the seqs of the entries that are undone too, as the value of a form field. So the next request knows
+        which entries the preview included."""
         return " ".join(str(seq) for seq in sorted(self.too))
 
 
@@ -75,7 +76,8 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """The first answer that showed a reader some of the lines in a memory: the lines `first` to `last`."""
+    """The first answer that showed a reader removed lines of one memory. `first` and `last` are the first and the last
+    of these lines."""
 
     source: Source
     seen: Seen
@@ -116,10 +118,10 @@ class Reader:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """The readers of an undo's versions, the first reader first.
+    """The readers of the versions that an undo removes, the first reader first.
 
-    `rest` counts the readers that are not listed; `more` means that not everything was examined. `ticks` are those of
-    the listed writes.
+    `rest` is the number of readers that are not listed; `more` means that not everything was examined. `ticks` are the
+    ticks of the listed writes.
     """
 
     sources: Sequence[Source]
@@ -134,8 +136,8 @@ class Spread:
 
     @property
     def first(self) -> Sequence[Reader]:
-        """Return the readers that are listed immediately. `further` are listed on request, or if one of them has a
-        tick."""
+        """Return the first MOST_DRAWN readers, which the page lists at once. It lists the others (`further`) when a
+        person asks for them, or at once if one of their writes has a tick."""
         return self.readers[:MOST_DRAWN]
 
     @property
@@ -160,8 +162,8 @@ class Spread:
 class Carried:
     """The lines that an undo removes. `rows` is {version: (its row, its memory, the numbers of these lines in it)}.
 
-    `whole` means that no other version can have such lines. `poisoned` are the ids of memories whose removed lines have
-    signs of poisoning.
+    `whole` means that no version outside of `rows` can have such lines. `poisoned` are the ids of memories whose
+    removed lines have signs of poisoning.
     """
 
     rows: Mapping[str, tuple[Row, Source, LineSet]]
@@ -180,9 +182,9 @@ class Carried:
 def spread_of(
     store: MemoryStore, versions: Collection[str], user: User, ticks: Ticks, known: Carried | None = None
 ) -> Spread:
-    """Return how the lines that these versions added have spread to other sessions since.
+    """Return who has read the lines that `versions` added, and what they wrote afterwards.
 
-    With `known`, only those lines are followed.
+    With `known`, only the lines in `known` are followed.
     """
     undone = _undone(store.pk, versions)
     known = known or _carried(store.pk, undone.numbers, versions)
@@ -214,15 +216,16 @@ def spread_of(
 
 @dataclass(frozen=True, slots=True)
 class _Undone:
-    """The undone versions as {memory: their numbers}, the entries that made them, and the sessions that wrote them."""
+    """The undone versions: `numbers` is {memory: the numbers of its undone versions}, `entries` are the seqs of the
+    entries that made the versions, and `sessions` the sessions that wrote them."""
 
     numbers: Mapping[str, set[int]]
     entries: frozenset[int]
     sessions: frozenset[str | None]
 
     def wrote(self, entry: Entry) -> bool:
-        """Return whether an entry is by a writer of these versions or by a person; such an entry is not listed as one
-        of a reader."""
+        """Return whether an entry is by a writer of the undone versions or by a person. Such an entry is not listed as
+        one of a reader."""
         is_own = entry.seq in self.entries or entry.replay_of in self.entries
         return is_own or entry.kind != ActorKind.KEY or entry.session in self.sessions
 

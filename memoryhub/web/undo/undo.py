@@ -115,7 +115,7 @@ def _apply(request: Request, store: MemoryStore, task: Task, asked: Asked) -> Ht
 
 
 def _plan(task: Task, asked: Asked) -> Plan:
-    """Return the plan of a task without what legal holds forbid.
+    """Return the plan of a task. Choices that legal holds forbid are taken out of it.
 
     The request's time limit is raised by SECONDS_EACH for each memory of the plan.
     """
@@ -173,8 +173,8 @@ def _agent(task: Task) -> Agent | None:
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """The labels of the button: for the current choices (`now`), and for no, one and several changes. In the last, # is
-    replaced by the number.
+    """The labels that the button of a preview can have: `now` for the current choices, and `none`, `one` and `many` for
+    no, one and several changes. In `many`, # is replaced by the number of changes.
 
     `is_idle` means that the button does nothing while no memory would change.
     """

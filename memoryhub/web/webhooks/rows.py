@@ -89,7 +89,7 @@ def health(webhook: Webhook) -> Health:
 
 
 def listed(store_id: str | None) -> list[Health]:
-    """Return the health of all webhooks of a store or of the hub. There are only a few."""
+    """Return the health of each webhook of a store or, if `store_id` is None, of the hub. There are only a few."""
     return [health(webhook) for webhook in Webhook.objects.of_place(store_id)]
 
 
@@ -168,7 +168,8 @@ def event_id(delivery: Delivery) -> str:
 
 
 def entry_of(delivery: Delivery) -> tuple[str, int] | None:
-    """Return the chain and seq of the delivery's audit entry, or None if there is no page for it."""
+    """Return the chain and the seq of the audit entry that a delivery is about. Return None if the delivery names no
+    entry, or if the entry's store no longer exists."""
     if not delivery.seq or (delivery.chain != HUB and not MemoryStore.objects.filter(pk=delivery.chain).exists()):
         return None
     return delivery.chain, delivery.seq

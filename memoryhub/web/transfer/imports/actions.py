@@ -91,7 +91,8 @@ def cancel(request: Request, store: MemoryStore, import_id: str) -> HttpResponse
 
 
 def _keep(request: Request, job: Import) -> None:
-    """Save the choices of the radio buttons; at most as many as one page has."""
+    """Save the choices of the radio buttons in the form. A form has at most one page of them; any further fields are
+    ignored."""
     chosen: dict[str, list[int]] = {}
     for name, value in [(name, str(value)) for name, value in request.POST.items()][: SIZE + 10]:
         number = name.removeprefix(_PREFIX)

@@ -89,7 +89,7 @@ class Summary:
 
     @property
     def memories_taken(self) -> tuple[int, int]:
-        """Return how many memories were imported, and the size of their newest texts."""
+        """Return the number of memories that were imported, and the size of their newest texts together."""
         items = ImportItem.objects.filter(job=self.job, outcome__in=("taken", "replaced", "beside"))
         found = items.exclude(found__in=AFTER_MEMORIES).aggregate(count=Count("number"), bytes=Sum("size"))
         return found["count"], found["bytes"] or 0
@@ -241,7 +241,7 @@ def _reason(item: ImportItem) -> str:
 
 
 def _memories(job: Import, seqs: Sequence[int]) -> dict[int, tuple[str | None, str | None]]:
-    """Return {seq of an entry: (memory, path)}."""
+    """Return {seq of an entry: the id and the path of the memory that the entry names} for the entries `seqs`."""
     found: dict[int, tuple[str | None, str | None]] = {}
     for part in in_parts(seqs):
         rows = AuditEntry.objects.of_chain(job.store_id).filter(seq__in=part, ok=True)
