@@ -143,8 +143,9 @@ class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
         return self.newest() if newest else self.oldest()
 
     def in_brief(self) -> AuditEntryQuerySet:
-        """Defer the columns that can be long, and annotate `message_start`: the first 400 characters of the message. A
-        repeated call that was refused has the first characters of the first call's message."""
+        """Defer the columns that can be long, and annotate `message_start`: the first 400 characters of the message. If
+        a refused call repeats an earlier call and its entry has no message, they are those of the earlier call's
+        message."""
         long, start = ("input", "message", "salts", "commitments", "proof"), Substr("message", 1, 400)
         refused = When(ok=False, then=Coalesce(start, Subquery(_first_call().values_list(start)[:1])))
         return self.defer(*long).annotate(message_start=Case(refused, default=start))

@@ -39,7 +39,7 @@ class Installation(models.Model):
 
 
 class StreamCursor(models.Model):
-    """The seq of the last entry of a chain that has been written to the audit stream."""
+    """How far a chain has been written to the audit stream: `seq` is the seq of the last written entry."""
 
     chain = IdField(primary_key=True)
     seq = models.BigIntegerField()

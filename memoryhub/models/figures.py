@@ -147,9 +147,9 @@ class CallCount(models.Model):
 
 
 class MeteredChain(models.Model):
-    """The seq of the last entry of a chain that was added to CallCount.
+    """How far a chain has been counted in CallCount: `seq` is the seq of the last counted entry.
 
-    Unlike figures, these counts cannot be made again.
+    The counts in CallCount cannot be made again, unlike the figures in this module.
     """
 
     chain = IdField(primary_key=True)

@@ -175,7 +175,7 @@ class Attempt(models.Model):
 
 
 class WebhookCursor(models.Model):
-    """The seq of the last entry of a chain that has been read for webhook events."""
+    """How far a chain has been read for the events of webhooks: `seq` is the seq of the last entry that was read."""
 
     chain = IdField(primary_key=True)
     seq = models.BigIntegerField()

@@ -100,10 +100,12 @@ def merge_page(memory: Memory, sent: EditForm, conflict: Conflict) -> MergePage:
 
 
 def unfinished(memory: Memory, sent: EditForm, typed: dict[str, str]) -> MergePage | None:
-    """Return the conflict page again if the submitted form does not finish the merge, else None.
+    """Return the conflict page again if the submitted form does not finish the merge. Return None if it does.
 
-    The merge is not finished if the text still has conflicts, or if sides were chosen without script. `typed` is the
-    form data: `conflict-1` and so on name the chosen sides, and `do` is the button that was pressed.
+    The merge is not finished if the text still has conflicts, unless the person has pressed the button that saves it
+    with them. It is not finished either if the person has pressed the button that only puts the chosen sides into the
+    text, for browsers without script. `typed` is the form data: `conflict-1` and so on name the chosen sides, and `do`
+    is the button that was pressed.
     """
     given = sent.cleaned_data
     if not given["mark"] or typed.get("do") == "save-marked":

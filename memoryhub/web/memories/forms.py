@@ -55,11 +55,13 @@ class NewMemoryForm(InStoreForm, TextForm):
 
 
 class EditForm(TextForm):
-    """A new text for a memory, with the version that the person opened, so that no newer version is overwritten.
+    """A new text for a memory, and the version that the person opened (`version`), so that no newer version is
+    overwritten.
 
-    When sent from the conflict page, `version` is the other person's version and `opened` the one that this person
-    opened first. `mark` is the length of the conflict markers (0: no conflicts). `open_ends` names the sides that end
-    without a line feed, because the markers hide this. `review` is the version that is reviewed by saving.
+    In a form from the conflict page, `version` is the version of the other person, and `opened` the version that this
+    person opened first. `mark` is the length of the conflict markers (0: no conflicts). `open_ends` names the sides
+    that end without a line feed, because the markers hide this. If saving also reviews a version, `review` is that
+    version.
     """
 
     sha256 = forms.CharField(widget=forms.HiddenInput, max_length=64)

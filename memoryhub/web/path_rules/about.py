@@ -13,7 +13,8 @@ from memoryhub.web.path_rules.sentences import names_in, sentence
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """A rule that limits agents at a path, with its number in the list, from 1."""
+    """One of the rules that limit what agents may do at a path: its number in the list of rules, from 1, and the rule
+    as a sentence."""
 
     number: int
     rule: PathRule
@@ -21,9 +22,10 @@ class About:
 
 
 def limits_at(store: MemoryStore, path: str) -> list[About]:
-    """Return the rules that refuse changes at a path, hold them back, or hide a memory there, in their order.
+    """Return the rules that refuse changes at a path, hold them back, or hide a memory there, in the order of the list
+    of rules.
 
-    A rule about every change by every agent at the path decides before all later rules, so these are left out.
+    If a rule decides about every change by every agent at the path, the rules after it never decide: they are left out.
     """
     rules = PathRules(path_rules.of_store(store), day_of(timezone.now()))
     found: list[tuple[int, PathRule]] = []

@@ -139,7 +139,8 @@ def replay(store_id: str, rules: PathRules, now: datetime) -> Replay:
 
 
 def _left_from(store_id: str, since: datetime) -> datetime | None:
-    """Return the time of the oldest entry if it is after `since` and retention has removed older entries, else None."""
+    """Return the time of the oldest entry that is left. Return None if this entry is not after `since`, or if retention
+    has removed no entries."""
     if removed_history.start_of(store_id) is None:
         return None
     first = AuditEntry.objects.of_chain(store_id).oldest().values_list("at", flat=True).first()
@@ -166,8 +167,8 @@ def _entries(store_id: str, since: datetime, commands: Collection[str]) -> tuple
 
 
 def _versions(store_id: str, entries: Sequence[Entry]) -> tuple[dict[int, list[Made]], int]:
-    """Return {seq of an entry: the versions that it made}, and the seq up to which versions are not read because there
-    are too many; 0 if all are read."""
+    """Return {seq of an entry: the versions that it made}, and a seq. At most MOST_VERSIONS versions are read, the
+    newest first: those of entries up to that seq are not, or not all, read. If all are read, it is 0."""
     found: dict[int, list[Made]] = {}
     if not entries:
         return found, 0

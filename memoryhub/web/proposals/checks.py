@@ -33,9 +33,10 @@ class Held:
 def checked(
     store: MemoryStore, proposal: Proposal, outlines: Sequence[Outline], plan: Plan, rows: Sequence[Row]
 ) -> tuple[list[Row], list[Held]]:
-    """Return the rows of a proposal, and the rules that held it back.
+    """Return the rows of a proposal, and the path rules that held the proposal back.
 
-    If the proposal is open, each row also has the limit that stops it and the other proposals about its memory.
+    If the proposal is open, each row also has a sentence on the limit that stops the merge, and the numbers of other
+    open proposals about its memory.
     """
     held = _held(store, outlines)
     if not proposal.is_open:

@@ -81,7 +81,8 @@ class Row:
 
     @property
     def replaced(self) -> list[int]:
-        """Return the numbers of the entries of calls whose changes later calls replaced, at least in part."""
+        """Return the seqs of the entries of those calls whose changes to the memory were replaced by later calls, at
+        least in part."""
         change = self.row.change
         return sorted(self.outline.calls[one] for one in {*change.replaced, *change.cut})
 

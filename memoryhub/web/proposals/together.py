@@ -116,7 +116,7 @@ def _refuse_words(count: int) -> str:
 
 
 def _numbers(values: Sequence[str]) -> list[int]:
-    """Return the values that are numbers, as numbers in their order, at most MOST."""
+    """Return those of the values that are numbers, in the given order, at most MOST."""
     clean = {int(value) for value in values if value.isascii() and value.isdigit() and len(value) < 19}
     return sorted(clean)[:MOST]
 

@@ -36,8 +36,8 @@ def places_of(rows: Sequence[Row]) -> list[str]:
 def rules_of(*rows: Row) -> list[PathRule]:
     """Return rules that allow the agent of some proposals to make the same changes.
 
-    Return none if there are too many places, or if the hub does not know the agent. Return none, too, if a place
-    contains `*`: the agent chose that name, and as a pattern it would also match other paths.
+    Return [] if there are more than MOST_PLACES places, if the hub does not know the agent, or if a place contains `*`.
+    The agent has chosen the name of such a place, and as a pattern `*` would also match other paths.
     """
     places = places_of(rows)
     if not rows[0].proposal.agent or any("*" in place for place in places):

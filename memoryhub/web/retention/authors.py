@@ -24,8 +24,9 @@ class Saved:
 
 
 def saved_by(policy_ids: Iterable[str | None], chain: str, at: datetime, user: User) -> list[Saved]:
-    """Return these policies of a memory store or the hub as they were at a moment. Policies of the hub are returned
-    only to superusers, because only they see the hub's audit."""
+    """Return the policies with the ids `policy_ids` as they were at a moment. `chain` is the chain of the memory store,
+    or of the hub, in which they were saved. Policies of the hub are returned only to superusers, because only they see
+    the hub's audit."""
     chains = [chain, HUB] if user.is_superuser else [chain]
     found = (policies.last_saved(policy, chains, at) for policy in dict.fromkeys(policy_ids) if policy)
     return [_saved(entry) for entry in found if entry]

@@ -23,8 +23,8 @@ from memoryhub.web.retention import sentences
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A policy in words, and what it applies to: `memories` is the number of these memories, and `overdue` the number
-    of items that are overdue.
+    """A policy in words. `memories` is the number of memories to which the policy applies, and `overdue` the number of
+    items that are overdue.
 
     `unread_since`, `unchanged_since` and `begun` are the oldest such moments among these memories.
     """

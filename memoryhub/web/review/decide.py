@@ -96,8 +96,8 @@ def decide(request: Request, store: MemoryStore) -> HttpResponse:
 def claim(request: Request, store: MemoryStore) -> HttpResponse:
     """Record that the person is looking at a version's memory, and show who else is looking at it.
 
-    If the version has been decided by now, show the decision. With `refresh`, record nothing and only return the
-    current item, because another version of its memory was decided.
+    If a decision about the version was made in the meantime, show the decision. With `refresh`, record nothing and
+    return only the item as it is now, because another version of the memory was decided.
     """
     version = version_of(store, request.POST.get("version", ""))
     item = item_of(request, version)

@@ -155,8 +155,8 @@ def in_diffs(items: Iterable[Item]) -> Iterator[tuple[str, str, str]]:
 
 
 def items_of(rows: Sequence[Row], user: User, at: datetime, *, compares: bool = True) -> list[Item]:
-    """Return the items of some versions in the same order, with a few queries for each store and one for each
-    session."""
+    """Return the items of the versions `rows`, in the order of `rows`. This takes a few queries for each store and one
+    for each session. Without `compares`, the items have no diffs."""
     found: dict[str, Item] = {}
     work = Work(REQUEST_WORK)
     by_store: dict[str, list[str]] = defaultdict(list)
@@ -266,7 +266,7 @@ def _before(store: str, versions: Iterable[MemoryVersion]) -> dict[str, MemoryVe
 
 
 def _claims(store: str, memories: Collection[str], user: User, at: datetime) -> dict[str, Claim]:
-    """Return {memory: claim of another person}."""
+    """Return {memory: the claim of the memory by another person than `user`}."""
     claims = Claim.objects.open(at).filter(store_id=store, memory_id__in=list(memories)).exclude(by=user)
     return {claim.memory_id: claim for claim in claims.select_related("by")}
 

@@ -40,7 +40,7 @@ _AFTER_ALL = "~"
 
 
 class Place(NamedTuple):
-    """The last version that was passed in a store, as its entry's seq and its own id."""
+    """The last version that was passed in a store: the seq of its entry, and its id."""
 
     seq: int
     id: str

@@ -64,7 +64,7 @@ class Typing:
 @require_safe
 @signed_in
 def completions(request: Request) -> HttpResponse:
-    """Answer with completions for the end of `q`. The page of the filter has the keys `keys`."""
+    """Answer with completions for the end of the text `q`. `keys` are the keys that the filter of the page has."""
     typing = Typing.of(request.GET.get("q", "")[:LONGEST])
     keys = [key for key in request.GET.get("keys", "").split() if key in KEYS]
     options = list(_options(person(request), typing, keys, request.GET.get("store", "")))
@@ -141,8 +141,8 @@ def _values(user: User, key: str, typed: str, store_id: str) -> Iterable[tuple[s
 
 
 def _stores(user: User, words: Sequence[str]) -> list[tuple[str, str]]:
-    """Return the names of stores, or the ids of stores that share a name. For administrators of the hub, the hub is
-    among them."""
+    """Return (value, name) of stores: the value is the name or, if several of the stores share a name, the id. For
+    administrators of the hub, the hub itself is among them."""
     found = names.stores(user, words, MOST_NAMES)
     alike = [name for _id, name in found]
     hub = [(HUB, _("The hub itself"))] if user.is_superuser and names.has_words(HUB, words) else []

@@ -17,7 +17,7 @@ SECONDS = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Other:
-    """Another search: its words, and its query string."""
+    """Another search that the page offers: its words, and its query string."""
 
     words: str
     query: str

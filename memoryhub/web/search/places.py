@@ -1,5 +1,5 @@
-"""The pages that the palette lists, also those of settings: of the hub and of a memory store, if the person may open
-them."""
+"""The pages that the palette lists, if the person may open them. The pages of settings, of the hub and of a memory
+store, are among them."""
 
 from collections.abc import Iterator
 
@@ -109,7 +109,7 @@ Place = tuple[str, str, str]
 
 
 def pages(user: User, store_id: str) -> Iterator[Place]:
-    """Yield the pages. The pages of the memory store are first."""
+    """Yield the pages, except those of settings: first those of the memory store `store_id`, then those of the hub."""
     store = MemoryStore.objects.visible_to(user).filter(pk=store_id).first() if store_id else None
     if store is not None:
         role = user.role_in(store)

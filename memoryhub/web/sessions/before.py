@@ -1,5 +1,5 @@
-"""The session of an agent before another session, and the changes in a store from the end of the first to the end of
-the second."""
+"""The sessions of an agent before one of its sessions, and the changes in a store from the end of the earlier session
+to the end of the later one."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -140,8 +140,8 @@ class Reasons:
             yield Reason(_("It could not be put back as it was, because its text is gone."))
 
     def _earlier(self, places: Collection[str]) -> Iterator[Reason]:
-        """Yield a reason that names the last earlier call at one of the places that was not run, or had another
-        outcome."""
+        """Yield at most one reason. It names the last of those earlier calls that concerned one of the places and that
+        were not run or had another outcome."""
         for seq, others, words in reversed(self._before):
             if any(_touch(one, other) for one in places for other in others):
                 yield Reason(words, seq)

@@ -1,4 +1,5 @@
-"""Memories of a plan that some choices would put at the same path, or at a path under that of another."""
+"""Memories of a plan that cannot all go where they should: some choices would put two of them at the same path, or one
+under the path of the other."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence

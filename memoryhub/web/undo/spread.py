@@ -87,8 +87,8 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A write of a reader after the read. `is_reverted`: people have reverted it. `is_elsewhere`: it is in another
-    store."""
+    """A call by which a reader wrote something after the read. `is_reverted`: people have reverted it. `is_elsewhere`:
+    it is in another store than the undo."""
 
     write: Write
     is_elsewhere: bool
@@ -246,8 +246,8 @@ def _undone(store_id: str, versions: Collection[str]) -> _Undone:
 
 
 def _carried(store_id: str, numbers: Mapping[str, set[int]], undone: Collection[str]) -> Carried:
-    """Return the lines that the versions with these numbers added, in the first MOST_MEMORIES memories, and where these
-    lines are in later versions."""
+    """Return the lines that the undone versions added, and where these lines are in later versions. `numbers` is
+    {memory: the numbers of its undone versions}; only the first MOST_MEMORIES memories are looked at."""
     few = list(numbers)[:MOST_MEMORIES]
     memories, work, whole = Memory.objects.among(store_id, few).in_bulk(), Work(), True
     rows: dict[str, tuple[Row, Source, LineSet]] = {}

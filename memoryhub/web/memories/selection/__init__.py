@@ -77,7 +77,8 @@ def _delete(request: Request, store: MemoryStore, posted: Posted) -> HttpRespons
 def ask_to_delete(
     request: Request, store: MemoryStore, posted: Posted, form: NoteForm, problem: str = ""
 ) -> HttpResponse:
-    """Return the page that asks before a deletion; it lists what legal holds keep. Raises TooMuch."""
+    """Return the page that asks before a selection is deleted. It lists the memories that legal holds keep. Raises
+    TooMuch."""
     plan = deletion.deletion(store.pk, posted.chosen, timezone.now())
     found = plan.selected
     if not found.items:
@@ -96,7 +97,7 @@ def ask_to_delete(
 
 
 def ask_to_delete_directory(request: Request, store: MemoryStore, directory: Directory) -> HttpResponse:
-    """Return the page that asks before the deletion of a directory in which legal holds keep something."""
+    """Return the page that asks before a directory is deleted. It lists what legal holds keep in the directory."""
     posted = Posted("delete", (directory.pk,), False, directory.path, "", "", None)
     try:
         return ask_to_delete(request, store, posted, DeleteForm())
@@ -148,7 +149,8 @@ def _moved(request: Request, store: MemoryStore, posted: Posted, form: MoveForm,
 
 
 def _export(request: Request, store: MemoryStore, posted: Posted) -> HttpResponse:
-    """Audit an export and send it. A ZIP archive has the current texts; the other formats have the whole history."""
+    """Audit the export of a selection, and send it. A ZIP archive has the current texts; the other formats have the
+    whole history."""
     if posted.format not in exporting.FORMATS:
         return HttpResponseBadRequest(_("The format of an export must be zip, jsonl or git."))
     wanted = web_exporting.wanted_by(request, posted.format, chosen=posted.chosen, history=posted.format != "zip")

@@ -36,7 +36,8 @@ _PLACE = "path-"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A memory whose path is not free: the reason, the path in its input field, and the error of that path."""
+    """A memory whose path is not free: `why` this is so, `value` of the field for another path, and the `error` of that
+    other path."""
 
     memory_id: str
     path: str
@@ -46,8 +47,7 @@ class Row:
 
 
 def answer(request: Request, store: MemoryStore, posted: Posted) -> HttpResponse:
-    """Restore the memories, or show which of them cannot be restored to their paths. Raise TooMuch if there are too
-    many."""
+    """Restore the memories, or show which of them cannot be restored to their paths. Raises TooMuch."""
     places, errors = _places(store, request.POST)
     note = request.POST.get("note", "")
     problem, final = "", None

@@ -122,8 +122,8 @@ def _release(request: Request, store: MemoryStore, hold: Hold) -> None:
 
 
 def list_url(store: MemoryStore) -> str:
-    """Return the URL of the list with the fragment of its beginning. Without a fragment, the browser would keep that of
-    a form."""
+    """Return the URL of the list of holds with the fragment `#main`. If the URL had none, the browser would keep the
+    fragment of the form after a redirect."""
     return reverse("holds", args=[store.pk]) + "#main"
 
 

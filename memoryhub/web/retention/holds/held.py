@@ -13,7 +13,7 @@ MOST = 20
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A legal hold, the first paths that it keeps, and how many more there are."""
+    """A legal hold, the first MOST paths that it keeps, and the number of its further paths (`rest`)."""
 
     hold: Hold
     paths: tuple[str, ...]

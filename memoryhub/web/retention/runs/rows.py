@@ -123,7 +123,7 @@ class WayBack:
 
 
 def summary(run: Run) -> Summary:
-    """Return a run in numbers. Its items are counted unless the run is done."""
+    """Return a run in numbers. The items of a run that is not done are counted now."""
     done = RunItem.objects.filter(run=run).count() if run.state != RunState.DONE else run.expected
     per_cent = 100 if run.state == RunState.DONE else min(99, 100 * done // max(run.expected, 1))
     return Summary(run, min(done, run.expected), per_cent, _figures(run))

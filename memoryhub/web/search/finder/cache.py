@@ -171,10 +171,10 @@ def _forget() -> None:
 
 
 def _changed_since(store_id: str, seq: int) -> set[str] | None:
-    """Return the ids of the memories that have or had versions after a seq.
+    """Return the ids of the memories that have or had versions after the entry `seq`.
 
-    Return None if there are too many such versions, or if the audit now begins after that seq: versions that were
-    removed together with their entries leave no trace.
+    Return None if there are more than MOST_CHANGES such versions. Return None also if the audit now begins after `seq`:
+    versions that were removed together with their entries leave no trace.
     """
     versions = MemoryVersion.objects.filter(store_id=store_id, seq__gt=seq).order_by("seq")
     removed = Redaction.objects.of_chain(store_id).removed().filter(seq__gt=seq).order_by("seq")

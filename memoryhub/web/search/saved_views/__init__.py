@@ -226,8 +226,8 @@ def _shareable(user: User, store: MemoryStore | None) -> list[MemoryStore]:
 
 
 def _saved(request: Request, form: SaveForm, store: MemoryStore | None, page: str, query: str) -> bool:
-    """Save the view and return True. If its name is taken or there are too many views, add the error and return
-    False."""
+    """Save the view and return True. If the person already has a view of this name, or MOST_OWN views, add an error to
+    the form and return False."""
     share = form.cleaned_data["share"]
     at = store or (MemoryStore.objects.filter(pk=share).first() if share else None)
     try:

@@ -180,8 +180,12 @@ class Wanted:
 
 
 def _paths_of(chain: str, redacted: Sequence[Row]) -> list[str]:
-    """Return the paths at which redacted versions may have been: those in the entries that made them, and those of
-    other versions of their memories. A redaction masks a path in the audit unless another version has this path."""
+    """Return the paths at which redacted versions may have been, at most MOST_PATHS. They are the paths in the entries
+    that made them, and the paths of other versions of their memories.
+
+    The latter are needed, because a redaction leaves a path in the audit as it is if another version has it; otherwise,
+    it masks the path.
+    """
     if not redacted:
         return []
     memories = MemoryVersion.objects.among(chain, [row.id for row in redacted]).values_list("memory_id", flat=True)

@@ -128,15 +128,15 @@ def readers(request: Request, store: MemoryStore, memory_id: str) -> HttpRespons
 
 
 def _of_finding(memory: Memory, version: MemoryVersion, id: str) -> tuple[Finding | None, Carriers | None]:
-    """Return a finding of the memory, or None, and the versions that contain its text. The latter are None unless the
-    finding is one of this version."""
+    """Return the finding with this id and the versions that contain its text. If the memory has no such finding, return
+    (None, None). If the finding is not one of `version`, return None in place of the versions."""
     finding = Finding.objects.of_memory(memory.store_id, memory.pk).filter(pk=id).first()
     is_here = finding is not None and finding.version_id == version.pk
     return finding, carriers(finding, memory, version) if finding and is_here else None
 
 
 def _every(memory: Memory) -> History:
-    """Return all versions of a memory, or only the newest ones if there are too many."""
+    """Return all versions of a memory. If there are too many for `blame.up_to`, the result has only the newest ones."""
     return blame.up_to(memory, memory.version_count)
 
 
