@@ -384,7 +384,7 @@ class SessionQuerySet(models.QuerySet["Session"]):
 
 
 class Session(models.Model):
-    """One run of an agent, with the name that the agent gave. `first_seen_at` and `last_seen_at` are exact to the
+    """One run of an agent, with the name that the agent gave to it. `first_seen_at` and `last_seen_at` are exact to the
     second."""
 
     id = IdField(primary_key=True)

@@ -108,9 +108,9 @@ know that and would otherwise choose the index by path or by time."""
 
 
 def at_or_beneath(column: Expression | F, path: str) -> Q:
-    """Return a condition for rows at a path, or under the path if it ends with a slash.
+    """Return the condition that `column` has `path` or, if `path` ends with a slash, a path under it.
 
-    Rows under a path are found by a range, because LIKE ignores case on SQLite.
+    Paths under it are found by a range, because LIKE ignores case on SQLite.
     """
     if not path.endswith("/"):
         return Q(Exact(column, path))

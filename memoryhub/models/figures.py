@@ -131,9 +131,9 @@ class RefusedCalls(RowOfStore):
 
 
 class CallCount(models.Model):
-    """The number of all entries that memory stores have ever had with one command, door and outcome, for metrics.
+    """For metrics: how many entries with one command, door and outcome all memory stores together have ever had.
 
-    `micros` is the sum of their durations, and `buckets` has their number by duration (see
+    `micros` is the sum of the entries' durations, and `buckets` has the number of entries by duration (see
     `actions.core.audit.metering`). The counts outlive the entries and the stores.
     """
 

@@ -96,8 +96,8 @@ class ScanState(models.TextChoices):
 
 
 class Scan(models.Model):
-    """A scan of every text that a store has ever had, with the rules of the time at which it began. `position` is the
-    last version scanned, as `memory/number`."""
+    """A scan of every text that a store has ever had, with the rules that applied when the scan began. `position` is
+    the last version scanned, as `memory/number`."""
 
     id = IdField(primary_key=True)
     store = models.ForeignKey(MemoryStore, models.CASCADE, db_index=False, related_name="+")

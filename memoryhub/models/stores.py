@@ -161,11 +161,11 @@ class HubSettings(Governed):
     `rules` say what happens to sensitive text of each kind; a store's own `rules` take precedence. `checked_at` is when
     the retention policies were last checked. `scrub_since` is the moment of a redaction whose value may still be in
     unused parts of SQLite's file. A large file is rewritten at the hour `scrub_hour` (UTC) or when a person asks for it
-    (`scrub_asked`). `scrub_begun_at` is when the last such attempt began.
+    (`scrub_asked`). `scrub_begun_at` is when the hub last began to rewrite the file.
 
-    `backups` has the settings of the scheduled backups, and `backup_last` the result of the last one; in a hub that
-    was restored it also has the mark of its backups. `backup_asked` says that a person has asked for a backup;
-    `backup_begun_at` is when the background began the last one.
+    `backups` has the settings of the scheduled backups, and `backup_last` the result of the last one. In a restored
+    hub, `backup_last` also has the mark that the restore gave to the hub (see `actions.backups.make`). `backup_asked`
+    says that a person has asked for a backup; `backup_begun_at` is when the background began the last one.
     `claude_role` is the lowest role in a memory store that lets a person start Claude runs in that store ("": no one
     may). With `second_person`, acts that cannot be undone need the permission of a second person.
     """

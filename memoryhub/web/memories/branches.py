@@ -53,9 +53,10 @@ def branch(directory: Directory, after: str = "") -> Branch:
 
 
 def opened(store: MemoryStore, path: str, memory: Memory | None = None, listed: listing.Page | None = None) -> Branch:
-    """Return the store's tree, expanded down to a directory, or to the memory in it that a page shows.
+    """Return the store's tree, expanded down to the directory `path` or, if the page shows a memory in this directory,
+    down to this `memory`.
 
-    `listed` is the first page of that directory, if it is already known.
+    `listed` is the first page of the directory's children, if it is already known.
     """
     places = [*paths.ancestors(path), path]
     rows = list(Directory.objects.filter(store=store).at_any(places))

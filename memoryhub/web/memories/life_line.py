@@ -1,6 +1,7 @@
 """The life line of a memory: its versions, reads, findings and absences, over the entries of its store.
 
-Its cost is bounded: at most a few hundred versions and a few thousand entries are read.
+Its cost is bounded: at most VERSIONS versions are read, and at most SCANNED entries are scanned for reads in each
+column.
 """
 
 from collections.abc import Iterator, Sequence

@@ -102,8 +102,8 @@ class Group:
 class Page:
     """One page of rows.
 
-    `older` is the memory after which the next page begins, or None at the end. `is_cut` means that the scan stopped
-    early.
+    `older` is the memory after which the next page begins, or None at the end. `is_cut` means that the page has fewer
+    rows than it could, because the scan stopped after MOST_READ deleted memories.
     """
 
     rows: Sequence[Row]

@@ -40,8 +40,8 @@ def rules_naming(user: User, ids: Collection[str], *, but_not: str = "") -> list
 
 
 def ended_keys(store: MemoryStore, rules: Iterable[PathRule]) -> dict[str, str]:
-    """Return {id: a sentence} for each key that rules name and that is revoked or has expired, and for each agent that
-    they name and whose keys to the store have all ended."""
+    """Return {id: a sentence} for those ids in `rules` with which no call is possible any more: the ids of keys that
+    are revoked or have expired, and the ids of agents of which all keys to the store are revoked or have expired."""
     named = {rule.who for rule in rules if rule.who}
     if not named:
         return {}

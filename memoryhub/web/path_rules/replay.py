@@ -1,4 +1,4 @@
-"""A replay that shows the effect that other path rules would have had: it decides the agents' changes of the last days
+"""A replay that shows the effect that other path rules would have had: it decides the agents' changes of the last DAYS
 again."""
 
 from collections import Counter

@@ -154,9 +154,9 @@ def saved_by(store: MemoryStore, seq: str) -> tuple[PathRule, ...] | None:
 
 
 def rules_before(store: MemoryStore, seqs: Collection[int]) -> dict[int, tuple[PathRule, ...]]:
-    """Return {seq: the rules as they were just before the entry with this seq}. Of the changes of the rules, only the
-    MOST_EARLIER newest before the greatest of `seqs` are read. A seq is left out if none of them is before it, or if an
-    erasure has masked parts of its rules."""
+    """Return {seq: the rules as they were just before the entry with this seq}. Only the newest changes of the rules
+    are read: MOST_EARLIER of those before the greatest of `seqs`. A seq is left out if none of these changes is before
+    it, or if an erasure has masked parts of its rules."""
     entries = list(_entries(store).filter(seq__lt=max(seqs))[:MOST_EARLIER])
     changes = {entry.seq: _change(entry) for entry in entries}
     newest = {seq: next((one for one in changes if one < seq), 0) for seq in seqs}

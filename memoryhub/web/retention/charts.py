@@ -54,8 +54,8 @@ def coming(store_id: str, at: datetime, tried: Sequence[Policy] | None, against_
 
 
 def _picture(name: str, colour: int, title: str, says: str, empty: str, now: Weeks, before: Weeks | None) -> Picture:
-    """Return a chart with one bar for each week. If `before` is given, the table also has these counts, which are those
-    of the saved policies."""
+    """Return a chart with one bar for each week, of the counts in `now`. If `before` is given, it has the counts by the
+    saved policies, and the table under the chart shows them too."""
     counts, names = [week.count for week in now.weeks], [_week(week.start, week.end) for week in now.weeks]
     drawn = charts.stacked([[count] for count in counts])
     words = _("%(week)s: %(count)s")

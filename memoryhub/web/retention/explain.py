@@ -69,8 +69,8 @@ class Examples:
 @require_safe
 @in_store(Role.VIEWER)
 def page(request: Request, store: MemoryStore) -> HttpResponse:
-    """Explain which policy applies to a path, whether or not there is a memory, and what will happen to memories that
-    were deleted there."""
+    """Explain which policy applies to a path, whether or not a memory is at this path, and what will happen to memories
+    that were deleted there."""
     path = unicodedata.normalize("NFC", request.GET.get("path", "").strip().replace("\0", "")[:LONGEST])
     problem = root_problem(path, [store.pk])
     if path and not path.startswith("/"):

@@ -127,8 +127,8 @@ def claim_proposal(request: Request, store: MemoryStore, number: int) -> HttpRes
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_store(WHO)
 def undo_decision(request: Request, store: MemoryStore, seq: int) -> HttpResponse:
-    """Undo a decision: the versions that it approved or reverted await review again. With `only`, undo it for this
-    version only."""
+    """Undo a decision: the versions that it approved or reverted await review again. If the form names a version in
+    `only`, the decision is undone for this version only."""
     if seq > LAST_SEQ:
         raise Http404
     if request.method != "POST":

@@ -96,7 +96,8 @@ class Wanted:
 
 
 def resolved(wanted: Filter, stores: Sequence[str], *, now: datetime, zone: tzinfo, user: str) -> Wanted:
-    """Look up the names and compute the times of a filter. Only stores that the person may see count.
+    """Look up the names in a filter, and compute its times. `stores` are the ids of the stores that the person may see;
+    no other stores are searched.
 
     `user` is the id of the person. Raise Malformed if the filter is invalid.
     """

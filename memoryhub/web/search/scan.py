@@ -193,8 +193,8 @@ def _count(part: Part, row: Row, hit: Hit | None, words: int) -> None:
 
 
 def _rows(wanted: Wanted, stores: Sequence[str], place: Place) -> Iterator[tuple[Row, Hit | None, int]]:
-    """Yield (row, its match or None, its words as bits) for every row after a place. In the bits, each word has its
-    position."""
+    """Yield (row, its match or None, the words that occur in it) for every row after a place. The words are a number in
+    which each word has a bit at its position."""
     size = FIRST_ROWS if not place.looked else MOST_ROWS
     for store in sorted(stores):
         if store < place.store:

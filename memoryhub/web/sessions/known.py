@@ -85,8 +85,8 @@ class Known:
 
 
 def moment_of(query: Mapping[str, str], session: Session, stores: Sequence[MemoryStore]) -> Moment:
-    """Parse a moment in the query: `until` is an entry (`chain:seq`); `at` is a date with a time, or only a time, on
-    the session's first day."""
+    """Parse a moment in the query. `until` is an entry (`chain:seq`). `at` is a date with a time, or only a time, which
+    then is on the session's first day."""
     if until := query.get("until"):
         place = _PLACE.fullmatch(until)
         if place and place[1] in {store.pk for store in stores}:

@@ -1,4 +1,5 @@
-"""The passages that calls read: a few lines of each, with sensitive values masked and signs of poisoning marked."""
+"""The passages that calls read: at most MOST_LINES lines of each, with sensitive values masked and signs of poisoning
+marked."""
 
 from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence

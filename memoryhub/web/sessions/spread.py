@@ -75,7 +75,7 @@ class Carriers:
     """A version and the later versions (`ahead`), and which of them contain a value: `lines` is {version number: lines
     with the value}.
 
-    The lines are None if the text was redacted, because it may have contained the value.
+    For a version whose text was redacted, the lines are None, because it may have contained the value.
     """
 
     ahead: History
@@ -86,9 +86,9 @@ class Carriers:
 
 
 def carriers(finding: Finding, memory: Memory, version: MemoryVersion | None) -> Carriers | None:
-    """Return which versions contain the value of a finding: its own version and those after it.
+    """Return which versions contain the value of a finding: `version`, which is the finding's own, and those after it.
 
-    Return None if the finding is in a path, or if its text no longer exists.
+    Return None if the finding is in a path, or if its version, the text of its version or its value no longer exists.
     """
     if version is None or not version.text_id or finding.in_path or finding.fingerprint is None:
         return None

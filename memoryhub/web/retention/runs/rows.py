@@ -185,8 +185,8 @@ def _line(run: Run, item: RunItem, memory: Memory | None, names: Mapping[str, st
 
 
 def _state(item: RunItem, memory: Memory | None) -> str:
-    """Return words for where a memory is now that the run moved to the trash. Return "" if the run did not move the
-    memory there."""
+    """Return words for the current place of a memory that the run moved to the trash. Return "" if the run did not move
+    the memory there."""
     if item.removal != Removal.EXPIRE or item.skipped or item.seq is None:
         return ""
     if memory is None:
@@ -210,7 +210,8 @@ def skipped_words(code: str) -> str:
 
 
 def way_back(run: Run) -> WayBack:
-    """Return how many memories that the run moved to the trash are still there, and why some of them cannot come back.
+    """Return the number of memories that the run moved to the trash and that are still there, and why some of them
+    cannot come back.
 
     At most MOST_BACK memories are checked.
     """

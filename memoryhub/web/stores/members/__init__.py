@@ -58,10 +58,10 @@ def _words(store: MemoryStore, email: str) -> Words:
 
 def _known(me: User, email: str) -> User | None:
     """Return the person with an e-mail address, if `me` can see the person as a member of a store that `me`
-    administers.
+    administers. A superuser can see everyone.
 
-    A superuser can see everyone. For anyone else, return None: they are invited, with or without an account, so that
-    the page does not reveal whether an account exists.
+    Return None for a person whom `me` cannot see. Such a person is invited, with or without an account, so that the
+    page does not reveal whether an account exists.
     """
     found = User.objects.filter(email=fold_email(email))
     if not me.is_superuser:

@@ -168,8 +168,8 @@ def summary(job: Import) -> Summary:
 
 
 def undone(job: Import) -> Undone | None:
-    """Return the undo of an import, in whole or in part. Return None if nothing was undone, or if the undo has itself
-    been undone.
+    """Return the act that undid an import, in whole or in part. Return None if nothing was undone, or if that act has
+    itself been undone.
 
     Entries of undos are few, so the scan of their inputs is short.
     """
