@@ -167,8 +167,8 @@ def _entries(store_id: str, since: datetime, commands: Collection[str]) -> tuple
 
 
 def _versions(store_id: str, entries: Sequence[Entry]) -> tuple[dict[int, list[Made]], int]:
-    """Return {seq of an entry: the versions that it made}, and a seq. At most MOST_VERSIONS versions are read, the
-    newest first: those of entries up to that seq are not, or not all, read. If all are read, it is 0."""
+    """Return {seq of an entry: the versions that it made}, and the seq up to which versions may be missing. At most
+    MOST_VERSIONS versions are read, the newest first. If these are all, the returned seq is 0."""
     found: dict[int, list[Made]] = {}
     if not entries:
         return found, 0

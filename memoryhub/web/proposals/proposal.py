@@ -118,8 +118,8 @@ def _why(request: Request) -> str:
 
 
 def _doubt(request: Request, proposal: Proposal) -> str:
-    """Return a sentence on who else is looking at the proposal, if the person merges or refuses it without having
-    confirmed to do so nevertheless. Otherwise, or if no one else is looking at it, return ""."""
+    """Return a sentence on who else is looking at the proposal, if the person tries to merge or refuse it and has not
+    confirmed this yet. Otherwise, or if no one else is looking at it, return ""."""
     if request.POST.get("decision") not in ("merge", "refuse") or request.POST.get("anyway") or not proposal.is_open:
         return ""
     other = claim_proposal(proposal, person(request), timezone.now())

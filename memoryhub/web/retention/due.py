@@ -98,7 +98,7 @@ def kept_by(memory: Memory, saved: Sequence[Policy], found: Holds, now: datetime
 def over(store_id: str, memory_id: str, path: str, now: datetime) -> list[Hold]:
     """Return the legal hold on a memory or a path, then the pin on it. The list is empty if there are neither.
 
-    If several legal holds apply, one that freezes the text is returned.
+    If several legal holds apply, only one is returned; one that freezes the text takes precedence.
     """
     return _over(holds.holds_of(store_id, now), memory_id, path)
 

@@ -233,8 +233,8 @@ class _Stream:
         self.by_path = self.seqs is None and self._has_few_at_path()
 
     def _of_rare_author(self) -> list[int] | None:
-        """Return the seqs of the author's entries, if the author has at most RARE. Return None if there are more, if
-        the filter names no author, or if the index of a memory or a session finds the versions."""
+        """Return the seqs of the author's entries, if there are at most RARE. Return None if there are more, if the
+        filter names no author, or if the index of a memory or a session finds the versions."""
         if self.wanted.author is None or self.wanted.memory is not None or self.wanted.session is not None:
             return None
         entries = AuditEntry.objects.of_chain(self.store).by_author(self.wanted.author).between(self.low, self.high)

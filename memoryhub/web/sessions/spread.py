@@ -75,7 +75,7 @@ class Carriers:
     """A version and the later versions (`ahead`), and which of them contain a value: `lines` is {version number: lines
     with the value}.
 
-    For a version whose text was redacted, the lines are None, because it may have contained the value.
+    For a version whose text was redacted, the lines are None, because the text may have contained the value.
     """
 
     ahead: History
