@@ -70,7 +70,7 @@ class Directory(RowOfStore):
 
 class MemoryQuerySet(models.QuerySet["Memory"]):
     def among(self, store_id: str, ids: Collection[str]) -> MemoryQuerySet:
-        """Return the memories of a store with these ids."""
+        """Return those memories of a store whose ids are in `ids`."""
         return self.filter(store_id=store_id, pk__in=ids)
 
     def live(self) -> MemoryQuerySet:
@@ -215,7 +215,7 @@ class MemoryVersionQuerySet(models.QuerySet["MemoryVersion"]):
         return self.filter(current, seq__lte=seq).exclude(operation=Operation.DELETED)
 
     def among(self, store_id: str, ids: Collection[str]) -> MemoryVersionQuerySet:
-        """Return the versions of a store with these ids."""
+        """Return those versions of a store whose ids are in `ids`."""
         return self.filter(store_id=store_id, pk__in=ids)
 
     def at(self, path: str) -> MemoryVersionQuerySet:

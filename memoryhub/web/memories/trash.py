@@ -122,7 +122,7 @@ NOTHING = Page((), None, False)
 @require_safe
 @in_store(Role.VIEWER)
 def page(request: Request, store: MemoryStore) -> HttpResponse:
-    """List the newest deletions, or those before the memory `before`."""
+    """List the newest deletions or, with `before`, those before the deletion of this memory."""
     before = request.GET.get("before", "")
     parameters = request.GET.dict()
     typed, shown, problem = Filter.as_typed(parameters), NOTHING, ""

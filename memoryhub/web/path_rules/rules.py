@@ -207,7 +207,8 @@ def _answered(store: MemoryStore, rules: PathRules, names: Names, asked: Asked) 
 
 
 def _answer_to_agent(store: MemoryStore, decision: Decision, asked: Asked) -> str:
-    """Return the agent's answer to a change that a rule refuses or makes a proposal; for any other change, ""."""
+    """Return the answer that the agent would get to the change, if a rule refuses it or makes it a proposal; else
+    ""."""
     verb = _VERBS[asked.verb]
     if decision.rule is None or decision.hides or verb is None:
         return ""

@@ -80,7 +80,8 @@ def _part(store: MemoryStore, versions: Mapping[str, str], verb: Verb) -> Part:
 
 
 def parts_of_rows(rows: Iterable[Row], stores: Mapping[str, MemoryStore]) -> list[Part]:
-    """Return versions by store without a query. Versions in other stores are left out."""
+    """Return the versions `rows` by store, without a query. Versions in stores that are not in `stores` are left
+    out."""
     by_store: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
         by_store[row.store].append(row)

@@ -112,7 +112,8 @@ def _entries_in(written: str) -> tuple[tuple[str, int], ...]:
 
 
 def ask(request: Request, verb: Verb, problem: str = "") -> HttpResponse:
-    """Show how many versions match before the first piece, and how many open findings and claims are among them."""
+    """Ask for confirmation, before the first piece. The page shows how many versions match, and how many open findings
+    and claims there are among them."""
     stores = MemoryStore.objects.in_bulk(stores_to_decide(person(request)))
     if not stores:
         raise PermissionDenied

@@ -199,7 +199,8 @@ class _Merged:
 
 
 def _begins(wanted: Wanted, newest: bool) -> list[tuple[str, datetime]]:
-    """Return (store, time of its first version) for the stores with versions to review, in the order of these times."""
+    """Return (store, time of its first unreviewed version) for each store with such versions, in the order of these
+    times."""
     unreviewed = MemoryVersion.objects.filter(store_id=OuterRef("pk")).unreviewed()
     first = unreviewed.order_by("-seq" if newest else "seq").values("created_at")[:1]
     stores = MemoryStore.objects.filter(pk__in=wanted.stores)

@@ -68,7 +68,7 @@ class Row:
 @require_GET
 @in_store(Role.VIEWER)
 def store_sessions(request: Request, store: MemoryStore) -> HttpResponse:
-    """List a store's sessions, those that began last first; `before` and `after` are ids of sessions."""
+    """List a store's sessions, the newest first. In the query, `before` and `after` are ids of sessions."""
     before, after = request.GET.get("before", ""), request.GET.get("after", "")
     forward = bool(after) and not before
     found = _walk(store, after or _FIRST, newest=False) if forward else _walk(store, before or _LAST, newest=True)

@@ -90,7 +90,8 @@ def groups(readers: Mapping[Who, Sequence[Seen]], store: MemoryStore, user: User
 
 
 def _proposed(found: Sequence[Group], stores: Sequence[MemoryStore]) -> dict[str, list[Proposal]]:
-    """Return {session id: its proposals in these stores since its first answer, in the order of their numbers}."""
+    """Return {session id: its proposals in these stores since the first answer that it got}, in the order of their
+    numbers."""
     sessions = [group.session for group in found if group.session is not None]
     if not sessions:
         return {}

@@ -131,7 +131,7 @@ class RefusedKey:
 
 
 def refused(store: MemoryStore, now: datetime) -> list[RefusedKey]:
-    """Return the keys of which a store refused calls in the last REFUSED_DAYS, the latest refusal first."""
+    """Return the keys of which a store refused calls in the last REFUSED_DAYS days, the latest refusal first."""
     today = now.astimezone(UTC).date()
     rows = RefusedCalls.objects.of_stores([store.pk]).since(today - timedelta(days=REFUSED_DAYS - 1))
     found = list(rows.by_key(today)[:MOST_REFUSED])

@@ -169,7 +169,8 @@ def _change(request: Request, store: MemoryStore, member: Member, role: Role) ->
 
 
 def _write(request: Request, store: MemoryStore, member: Member, role: Role | None, *, loses: bool) -> HttpResponse:
-    """Save a role; only a superuser may take the role from a store's last admin."""
+    """Save the role of a member, or end the membership if `role` is None. Only a superuser may take the role from a
+    store's last admin."""
     me = person(request)
     behind = left_in(store, member.user, role)
     more: dict[str, Any] = by(request)
