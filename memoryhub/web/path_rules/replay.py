@@ -83,7 +83,8 @@ class Replay:
 
     @property
     def hidden(self) -> int:
-        """Return the number of calls, including views, about memories that the agent would not have seen."""
+        """Return the number of calls, including views, about memories that the rules would have hidden from the
+        agent."""
         return sum(group.calls for group in self.groups if group.hides)
 
     @property

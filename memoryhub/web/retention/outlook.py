@@ -31,7 +31,7 @@ the page."""
 
 @dataclass(frozen=True, slots=True)
 class Some:
-    """Items that would be removed or kept: the totals of all, and the first ones as rows."""
+    """Items that would be removed or kept: the totals of all, the first of them as `rows`, and their `count`."""
 
     totals: Totals
     rows: Sequence[Row]

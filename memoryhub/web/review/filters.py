@@ -128,7 +128,7 @@ def resolved(wanted: Filter, stores: Sequence[str], *, now: datetime, zone: tzin
 
 
 def _store_of(memory: str, stores: Sequence[str]) -> list[str]:
-    """Return the store of a memory, if it is one of `stores`. For an unknown memory, return none, so that nothing
+    """Return the store of a memory, if it is one of `stores`. Otherwise, return an empty list, so that nothing
     matches."""
     return list(Memory.objects.filter(pk=memory, store_id__in=stores).values_list("store_id", flat=True))
 

@@ -71,8 +71,8 @@ def parts_of(chosen: Sequence[str], verb: Verb, user: User) -> list[Part]:
 
 
 def _part(store: MemoryStore, versions: Mapping[str, str], verb: Verb) -> Part:
-    """Return the part with the selected versions of one store. For an approval, it counts the earlier versions that are
-    included."""
+    """Return the part with the selected `versions` of one store. If `verb` also approves earlier versions, `earlier` is
+    their number."""
     earlier = 0
     if verb.takes_earlier:
         earlier = len(decisions.with_earlier(store.pk, list(versions))) - len(versions)

@@ -136,7 +136,8 @@ def pages(user: User, store_id: str) -> Iterator[Place]:
 
 
 def settings(user: User, store_id: str) -> Iterator[Place]:
-    """Yield the pages of settings. If the person is an admin of the memory store, its pages are first."""
+    """Yield the pages of settings: first those of the memory store `store_id`, if the person is an admin of it, then
+    those of the hub, if the person is a superuser, then the person's own."""
     store = MemoryStore.objects.filter(pk=store_id).first() if store_id else None
     if store is not None and user.role_in(store) == Role.ADMIN:
         for route, name in SETTINGS_OF_A_STORE.items():

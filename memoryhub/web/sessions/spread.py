@@ -45,7 +45,8 @@ class Spread:
 
     @property
     def all_did(self) -> bool:
-        """Return whether every session did the same: all of them wrote, or all proposed, or all did both."""
+        """Return whether every session did the same: every session wrote, every session proposed, or every session did
+        both."""
         return {self.writers, self.proposers} - {0} == {self.sessions}
 
     @property
@@ -58,7 +59,7 @@ class Spread:
 
     @property
     def plus(self) -> str:
-        """Return the sign after the number of other writes: `+` if there may be more, else ""."""
+        """Return what follows the number of other writes: `+` if there may be more of them, else ""."""
         return "+" if self.more_written else ""
 
     @property

@@ -68,7 +68,7 @@ class Followed:
 @dataclass(frozen=True, slots=True)
 class Recorded:
     """The past periods in which the memory store recorded views by people, and the current period (None if it does not
-    record them now). `always` means that it has recorded them since the first of the versions was made."""
+    record them now). `always` means that it has recorded them since the first of the versions on the page was made."""
 
     past: Sequence[Period]
     now: Period | None
