@@ -158,8 +158,8 @@ def issue_key_by(
 ) -> tuple[Key, str]:
     """Create a key as `issue_key` does, if the person may do so in this moment. Raises MayNotIssue.
 
-    The stores and the hub's chain are locked, so that no one takes the right from the person at the same moment: each
-    key is made before that, and can be revoked with it, or not at all.
+    The stores and the hub's chain are locked, so that no one can take the right from the person during this. If someone
+    takes it afterwards, the key exists already and can be revoked in the same act.
     """
     with writing():
         _lock(stores)

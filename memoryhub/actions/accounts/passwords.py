@@ -1,5 +1,5 @@
-"""Hashes passwords, at most two at once in each process. A few more requests wait for a turn; any others are
-refused."""
+"""Hashes passwords, at most AT_ONCE of them at once in each process. MOST_WAITING further requests wait for a turn; any
+others are refused."""
 
 import secrets
 import threading

@@ -125,8 +125,9 @@ def needs_provider(invitation: Invitation) -> bool:
 def accept(token: str, *, email: str, name: str, password: str, at: datetime, address: str = "") -> User:
     """Create the invited person, or set a new password for the person of a password link; return the person.
 
-    An invitation works once; then InvitationSpent is raised. Raises EmailTaken for a new person with a known address.
-    Raises TooManyTries and TooBusy, because a link for one password must not allow many hashes.
+    An invitation works once; after that, InvitationSpent is raised. Raises EmailTaken if a new person gives an address
+    that another person has. Raises TooManyTries and TooBusy, because someone with one link must not be able to cause
+    many hashes.
     """
     found = find_invitation(token, at)
     if found is None or needs_provider(found):

@@ -116,7 +116,8 @@ def _take_over(user: User, at: datetime) -> None:
 
 
 def apply(user: User, groups: Collection[str], grants: Collection[Grant], *, at: datetime) -> None:
-    """Give a person exactly the roles of their groups, in the stores that the mapping names, and only there."""
+    """Give a person exactly the roles that `grants` give to `groups`, in the stores that `grants` name. Roles in other
+    stores stay. If `grants` say which groups make administrators of the hub, this role is given or taken too."""
     wanted = roles_of(grants, groups)
     stores = MemoryStore.objects.filter(pk__in=wanted, deleted_at=None)
     now = dict(Member.objects.filter(user=user, store__in=wanted).values_list("store_id", "role"))

@@ -1,9 +1,9 @@
 """Limits password attempts: counters by account, network and known browser, with growing delays.
 
 An attempt is counted before its password is checked, in one transaction that locks its counters. So even if many
-attempts come at once, only the free ones pass at once; each further one has to wait for the delay. A right password is
-not counted. Nothing is locked permanently. The longest delay is short. A browser in which the account has signed in
-before has a separate counter, which no one else can fill.
+attempts come at once, only the first `Limit.free` of them pass at once; each further one has to wait for its delay. A
+right password is not counted. Nothing is locked permanently. The longest delay is short. A browser in which the account
+has signed in before has a separate counter, which no one else can fill.
 """
 
 import hashlib

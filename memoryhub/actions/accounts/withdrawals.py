@@ -33,7 +33,8 @@ def withdraw(invitation: Invitation, *, actor: Actor, door: Door, at: datetime) 
 
 
 def lock_stores_of(maker: User, act: Act, webhooks: Webhooks = tuple) -> dict[str, audit.ChainHead]:
-    """Lock the chains of the stores to which a person has invited, and of the webhooks; return their heads by store id.
+    """Lock the chains of the stores to which a person has invited, and of the stores of the webhooks that `webhooks`
+    returns. Return the heads of these chains by store id.
 
     They are locked in the order of their ids. Call it before the hub's chain is locked.
     """

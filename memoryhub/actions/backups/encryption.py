@@ -1,8 +1,8 @@
 """Encryption of backups with age, in bounded memory.
 
-A backup is a line with the SHA-256 of the key block, the key block, and an age file. For a passphrase, the key block is
-an armored age file with the identity that opens the rest; for a public key it is empty. So `age` alone opens a backup,
-and a wrong passphrase can be distinguished from a damaged file.
+A backup has three parts: a line with the SHA-256 of the key block; the key block; and an age file. For a passphrase,
+the key block is an armored age file with the identity that opens the third part; for a public key it is empty. So `age`
+alone opens a backup, and a wrong passphrase can be distinguished from a damaged file.
 """
 
 import hashlib

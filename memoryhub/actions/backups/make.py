@@ -111,8 +111,12 @@ def rotate(target: Target, keep: rotation.Keep, now: datetime, *, is_verified: b
 
 
 def _marks() -> list[str]:
-    """Return the marks of this hub's backups, that of the next one last: the names of its audit keys. A hub that was
-    restored has only a mark of its own, because the hub from which the backup came may still run."""
+    """Return the marks by which this hub recognises its own backups: the names of its audit keys. The last of them
+    marks the next backup.
+
+    A hub that was restored from a backup has a single mark, which belongs to it alone, because the hub that made that
+    backup may still run.
+    """
     with suppress(DatabaseError):  # a database of an older MemoryHub may have no such column
         if own := _own_mark():
             return [own]

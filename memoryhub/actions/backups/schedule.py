@@ -61,8 +61,11 @@ class Plan:
         return timedelta(hours=self.every)
 
     def after(self, last: datetime) -> datetime:
-        """Return when the next backup after `last` is due: one interval later or, with an hour, at that hour nearest to
-        one interval later."""
+        """Return when the next backup after `last` is due.
+
+        This is one interval later. If there is an `hour` and the interval is whole days, it is the time at this hour
+        that is nearest to one interval later.
+        """
         due = last + self.interval
         if self.hour is None or self.every % 24:
             return due
@@ -105,7 +108,8 @@ class State:
         return not has_ended and not self.problem and now - (self.begun_at or now) < AGAIN
 
     def is_old(self, now: datetime) -> bool:
-        """Return whether backups are scheduled, but the last successful one is too old."""
+        """Return whether backups are scheduled, but the last successful one is older than LATE intervals of the plan.
+        If no backup has succeeded yet, the time of the last attempt counts."""
         last = self.at or self.begun_at
         return bool(self.plan.target) and last is not None and now - last > LATE * self.plan.interval
 

@@ -112,7 +112,8 @@ def _variable(name: str) -> str:
 
 
 def target(address: str) -> Target:
-    """Return the place with an address. Raises Failed if there can be none."""
+    """Return the place with an address: a bucket for `s3://…`, otherwise a directory. Raises Failed if the address is
+    empty, or if the environment lacks the keys of a bucket."""
     if not address.strip():
         raise Failed("A backup needs a directory.")
     if address.startswith("s3://"):

@@ -148,8 +148,8 @@ def caller(act: Act) -> Caller:
 
 
 def use(tokens: int, at: datetime, used: int = 0) -> None:
-    """Add tokens to the count of the day, for all runs together. Raises OverBudget, and counts no tokens, if they would
-    exceed the budget of the day or, with the `used` tokens, the budget of the evaluation."""
+    """Add `tokens` to the count of the day, which is one for all runs. Raises OverBudget, and adds nothing, if the
+    count would then exceed the budget of the day, or if `used` and `tokens` together exceed the budget of a run."""
     of_run, of_day = settings.MEMORYHUB_CLAUDE_RUN_TOKENS, settings.MEMORYHUB_CLAUDE_DAY_TOKENS
     if of_run is not None and tokens > 0 and used + tokens > of_run:
         raise OverBudget("over_run_budget")
@@ -173,8 +173,8 @@ def end(evaluation_id: str, worker: str, state: ClaudeRunState, problem: str = "
 
 
 def finish(one: ClaudeEvaluation, worker: str, act: Act) -> None:
-    """End an evaluation whose results are written, and forget the oldest beyond MOST. Raises LostRun and
-    tree.NoSuchStore."""
+    """End an evaluation whose results are written, and delete the finished evaluations of the store except the newest
+    MOST. Raises LostRun and tree.NoSuchStore."""
     with tree.locked(one.store_id, act) as store, own(one.pk, worker) as row:
         results = dict[str, bool](row.results)
         done = ClaudeRunState.FINISHED
@@ -186,7 +186,8 @@ def finish(one: ClaudeEvaluation, worker: str, act: Act) -> None:
 
 
 def interrupt_silent(since: datetime, at: datetime) -> None:
-    """Mark the evaluations as interrupted whose worker has written nothing since a moment, and delete their copies."""
+    """Find the evaluations whose worker has written nothing since the moment `since`. Mark them as interrupted (or as
+    stopped, if a person asked for that), and delete their copies."""
     for one in list(ClaudeEvaluation.objects.silent_since(since)):
         state = ClaudeRunState.STOPPED if one.stop_asked else ClaudeRunState.INTERRUPTED
         with writing():

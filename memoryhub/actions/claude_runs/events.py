@@ -66,7 +66,8 @@ def change(run: ClaudeRun, number: int, **columns: Any) -> None:
 
 
 def cut(run: ClaudeRun) -> None:
-    """Mark the events of an answer that broke off: those after the last complete answer, message or problem."""
+    """Mark the events of an answer that broke off as cut. These are the events after the last complete answer, message,
+    problem or proposal."""
     complete = (
         ClaudeEventKind.TURN, ClaudeEventKind.MESSAGE, ClaudeEventKind.PROBLEM, ClaudeEventKind.PROPOSAL,
     )  # fmt: skip

@@ -21,7 +21,8 @@ were."""
 
 
 def messages_of(run: ClaudeRun, exact: Exact, before: int | None = None) -> list[dict[str, Any]]:
-    """Return the messages to send for the next answer; with `before`, those before the event with this number."""
+    """Return the conversation as the messages that are sent to Claude for its next answer. `exact` has the calls of
+    this process, as they were. With `before`, only the events before the event with this number count."""
     return messages(_task_of(run), _said(run, exact, before))
 
 

@@ -73,7 +73,8 @@ def claim(worker: str, at: datetime, most: int) -> str | None:
 
 
 def interrupt_silent(since: datetime, at: datetime) -> None:
-    """Mark the runs as interrupted whose worker was killed: it has written nothing since the moment `since`."""
+    """Find the runs whose worker has written nothing since the moment `since`, because it was killed. End them as
+    interrupted (or as stopped, if a person asked for that)."""
     for run_id in list(ClaudeRun.objects.silent_since(since).values_list("pk", flat=True)):
         with writing():
             run = ClaudeRun.objects.select_for_update().silent_since(since).filter(pk=run_id).first()
@@ -239,8 +240,8 @@ def copied(run_id: str, worker: str, seq: int) -> None:
 
 
 def forget(clock: datetime, most: int = 20) -> int:
-    """Delete at most `most` runs that ended long ago, with their events and their copies; return how many. The audit
-    entries of their calls on the store itself stay."""
+    """Delete at most `most` runs that ended more than MEMORYHUB_CLAUDE_DAYS before `clock`, with their events and their
+    copies. Return how many were deleted. The audit entries of their calls on the store itself stay."""
     before = clock - timedelta(days=settings.MEMORYHUB_CLAUDE_DAYS)
     ended = list(ClaudeRun.objects.filter(ended_at__lt=before).order_by("ended_at").values_list("pk", "copy")[:most])
     for copy in [copy for _, copy in ended if copy]:

@@ -18,11 +18,11 @@ Lines = tuple[int, int]
 
 
 def lines_in(memory: Memory, number: int, threads: Iterable[Comment]) -> dict[str, Lines | None]:
-    """Return {thread: its lines in version `number` of the memory} for the threads on lines of this version or of an
-    earlier one.
+    """Return {thread: its lines in version `number` of the memory}, for those of `threads` that are on lines of that
+    version or of an earlier one.
 
-    If that version has no text, the lines are those in the newest earlier version that has one. They are None if none
-    of the thread's lines is left, or if the text of a version in between was redacted or removed.
+    If version `number` has no text, the lines are those in the newest earlier version that has one. They are None if
+    none of the thread's lines is left, or if the text of a version in between was redacted or removed.
     """
     on_lines = {one.thread: one for one in threads if one.first is not None and one.number <= number}
     if not on_lines:
@@ -55,8 +55,8 @@ def move_from(store_id: str, memory: Memory, removed: Collection[int]) -> None:
 
 
 def _versions(memory: Memory, numbers: Collection[int], last: int) -> list[Version]:
-    """Return the versions from the first of `numbers` to `last`. If there are too many, return only the versions with
-    these `numbers` and the newest version."""
+    """Return the versions from the lowest of `numbers` to `last`. If there are more than MOST_STEPS, return only the
+    versions with these `numbers`, and the newest version with a text up to `last`."""
     history = blame.between(memory, min(numbers), last, MOST_STEPS)
     if history.whole:
         return history.versions()

@@ -53,7 +53,7 @@ class NotANote(Exception):
 
 
 class TooManyNotes(Exception):
-    """MOST_NOTES notes wait at the memory."""
+    """The memory has MOST_NOTES notes that no agent has received yet."""
 
 
 class NoSuchLines(Exception):
@@ -71,11 +71,11 @@ class Done:
 def write(
     store_id: str, memory_id: str, version_id: str, lines: Lines | None, text: str, act: Act, *, tell: str = ""
 ) -> Done:
-    """Begin a thread on a version of a memory: on some of its lines, or on the memory as a whole.
+    """Begin a thread on a version of a memory: on its lines `lines`, or on the memory as a whole (None).
 
-    `tell` is the id of the agent that gets the comment as a note ("": none): it must be the agent that wrote these
-    lines. Raises NoSuchComment, NoSuchLines, TooMany, NotANote, TooManyNotes, and ToolError if the memory store is
-    archived.
+    `tell` is the id of the agent that gets the comment as a note ("": none). It must be the agent that
+    `addressee.agent_of` returns for `lines`. Raises NoSuchComment, NoSuchLines, TooMany, NotANote, TooManyNotes, and
+    ToolError if the memory store is archived.
     """
     version = _version(store_id, memory_id, version_id, lines)
     agent = addressee.agent_of(version.memory, version.number, lines)
@@ -113,7 +113,10 @@ def edit(store_id: str, comment_id: str, text: str, act: Act) -> Done:
 
 def delete(store_id: str, comment_id: str, act: Act, *, of_others: bool) -> Done:
     """Delete a comment: its text is gone, and the thread stays. With `of_others`, the author of the comment may be
-    another person."""
+    another person.
+
+    Raises NoSuchComment, NotTheAuthor, and ToolError if the memory store is archived.
+    """
     with tree.locked(store_id, act) as store:
         comment = _there(store, comment_id) if of_others else _own(store, comment_id)
         subject = _subject(store, comment)

@@ -17,7 +17,7 @@ _WORD = re.compile(r"[\w.-]*\w|\S")
 
 
 def readers_of(store_id: str) -> Sequence[User]:
-    """Return the active people who may read the comments of a memory store, by name."""
+    """Return the active people who may read the comments of a memory store, sorted by name."""
     with_role = Q(is_superuser=True) | Q(memberships__store_id=store_id)
     found = User.objects.filter(with_role, is_active=True).distinct()
     return sorted(found, key=lambda user: str(user).casefold())

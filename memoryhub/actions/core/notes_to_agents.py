@@ -1,7 +1,7 @@
 """Notes to agents: comments that people let an agent read, at the end of its next view of the memory, once.
 
-A memory's `waiting_notes` counts the notes that wait at it, so if there are none, a view reads nothing more. The entry
-of the view stores the notes in its `note`, and not in its answer, which is only the text of the memory.
+A memory's `waiting_notes` is the number of its notes that no agent has received yet. If it is 0, a view reads nothing
+more. The entry of the view stores the notes in its `note`, and not in its answer, which is only the text of the memory.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,13 +24,13 @@ Lines = tuple[int, int]
 
 
 def count(store_id: str, memory_id: str, by: int) -> None:
-    """Add `by` to the number of notes that wait at a memory."""
+    """Add `by` to a memory's count of notes that no agent has received yet."""
     Memory.objects.among(store_id, [memory_id]).update(waiting_notes=F("waiting_notes") + by)
 
 
 def deliver(store: Tree, memory_id: str) -> str | None:
-    """Deliver the notes that wait at a memory to the acting agent, and record this. Return the notes, one line each, or
-    None if none waits."""
+    """Deliver to the acting agent its notes at a memory that it has not received yet, and record this. Return these
+    notes, one line each, or None if there are none."""
     waiting = Comment.objects.of_memory(store.store, memory_id).waiting().filter(agent=store.act.actor.author_id)
     notes = list(waiting.order_by("pk"))
     if not notes:
@@ -55,7 +55,7 @@ def _lines(store_id: str, memory_id: str, threads: set[str]) -> Mapping[str, Lin
 
 
 def _now(store_id: str, memory_id: str, number: int, lines: Sequence[int]) -> LineSet:
-    """Return which lines of the current text correspond to these lines of a version."""
+    """Return which lines of the memory's current text correspond to the lines `lines` of its version `number`."""
     versions = MemoryVersion.objects.filter(store_id=store_id, memory_id=memory_id, text__isnull=False)
     both = versions.filter(Q(number=number) | Q(superseded_seq=None))
     texts = [Version(*row) for row in both.order_by("number").values_list("number", "text_id")]

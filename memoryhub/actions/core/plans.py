@@ -44,7 +44,7 @@ class Problem(StrEnum):
     """Why a person has to choose what to do with a memory.
 
     CONFLICT: the same lines were changed later. TAKEN: another memory has the path. REDACTED: the text no longer
-    exists. UNMERGED: there are more later changes than one plan compares.
+    exists. UNMERGED: merging all later changes would take more work than one plan may do.
     """
 
     NONE = ""
@@ -248,7 +248,7 @@ class _Targets:
         self._directories.update(paths.ancestors(path)[1:])
 
     def above(self, path: str) -> str | None:
-        """Return the path of a placed change that is above a path, or None."""
+        """Return a directory above `path` whose path a placed change has, or None if there is none."""
         return next((place for place in paths.ancestors(path)[1:] if place in self._placed), None)
 
     def takes(self, path: str) -> bool:

@@ -17,12 +17,12 @@ REMOVED = "[redacted]"
 
 
 def remove(store: Tree, memory: str, versions: Iterable[MemoryVersion]) -> set[int]:
-    """Remove the texts that were proposed as changes of these versions of a memory, and the texts that became one of
-    them by a merge. Imported texts that were proposed for a version which this hub does not have are always removed
-    too.
+    """Remove three kinds of proposed texts: those that were proposed as changes of one of the `versions` of a memory;
+    those that became one of these `versions` by a merge; and imported ones that were proposed for a version which this
+    hub does not have.
 
-    Return the seqs of the calls that proposed the texts which became versions. Call this before the versions are
-    changed, and write the entry of the act afterwards.
+    Return the seqs of the calls that proposed the texts of the second kind. Call this before the versions are changed,
+    and write the entry of the act afterwards.
     """
     versions = list(versions)
     bases, seqs = {version.pk for version in versions}, {version.seq for version in versions}
@@ -49,10 +49,10 @@ def _imported(store: Tree, versions: Sequence[str]) -> Iterable[ProposedChange]:
 
 
 def _merged(store: Tree, seqs: Iterable[int]) -> set[str]:
-    """Return the ids of the proposals that some entries merged.
+    """Return the ids of the proposals that the entries with these `seqs` merged.
 
-    A proposal is found by its id in the entry, or by the seq of its last decision, which is kept until the proposal is
-    opened again.
+    A proposal is found in two ways: by its id in the entry's input, and by the seq of its last decision, which the
+    proposal keeps until it is opened again.
     """
     found: set[str] = set()
     for part in in_parts(seqs):

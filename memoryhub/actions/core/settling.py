@@ -274,8 +274,8 @@ def _place(finding: Finding, change: Changed, texts: Mapping[str, str]) -> _Plac
 
 
 def _values(store_id: str, findings: Sequence[Finding]) -> dict[str, str]:
-    """Return {finding id: value}. Only a few texts are in memory at once, because the findings can be in very many
-    versions."""
+    """Return {finding id: value}. The texts of at most TEXTS_AT_ONCE versions are in memory at once, because the
+    findings can be in very many versions."""
     by_version: dict[str, list[Finding]] = defaultdict(list)
     for finding in findings:
         by_version[finding.version_id].append(finding)

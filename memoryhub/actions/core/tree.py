@@ -278,13 +278,14 @@ def delete_memories(tree: Tree, path: str, memories: Sequence[StoredMemory]) -> 
 
 
 def restore_memory(tree: Tree, memory: StoredMemory, path: str, text: str, size: int, sha256: str) -> str:
-    """Move a memory from the trash to a free path, with the text that has this id; return the new version's id."""
+    """Move a memory from the trash to a free path, with the text that has the id `text`; return the new version's
+    id."""
     put(tree, memory, Operation.CREATED, path, text, size, sha256)
     return tree.made[-1].id
 
 
 def restore_text(tree: Tree, memory: StoredMemory, text: str, size: int, sha256: str) -> str:
-    """Give a live memory one of its earlier texts again; return the new version's id."""
+    """Give a live memory one of its earlier texts again, the one with the id `text`; return the new version's id."""
     require_not_frozen(tree, memory)
     version = next_version(tree, memory, Operation.MODIFIED, memory.path, text, size, sha256)
     sql.run(sql.NEW_TEXT, version, text, size, sha256, tree.now, tree.store, memory.id)
@@ -312,7 +313,8 @@ def note_deleted(tree: Tree, memory: StoredMemory) -> None:
 
 
 def put(tree: Tree, memory: StoredMemory, operation: Operation, path: str, text: str, size: int, sha256: str) -> None:
-    """Place a memory from the trash, or one that `take_out` removed, at a free path with the text of this id."""
+    """Place a memory from the trash, or one that `take_out` removed, at a free path, with the text that has the id
+    `text`."""
     require_not_frozen(tree, memory)
     directory = make_directories(tree, path)
     version = next_version(tree, memory, operation, path, text, size, sha256)
@@ -390,7 +392,8 @@ def count(tree: Tree, above: Sequence[str], memories: int, size: int) -> None:
 
 
 def commit(tree: Tree, record: audit.Record) -> int:
-    """Write the act's entry, and shorten the large input of a key. Then update findings. Return the entry's seq."""
+    """Write the act's entry. If a key acts, its input is stored shortened if it is large. Then update findings. Return
+    the entry's seq."""
     protected_lines.follow_memories(tree.store, tree.path_rules, tree.changed)
     seq = audit.append(tree.head, tree.act, kept_of(record) if tree.act.actor.kind == ActorKind.KEY else record)
     if tree.changed:

@@ -89,7 +89,8 @@ class TooLong(Exception):
 
 
 def spellings(store_id: str, texts: Sequence[str], after: int = 0, *, whole_hub: bool) -> tuple[Spelling, ...]:
-    """Return every spelling in erasable places: the `same` ones first, each group by descending frequency.
+    """Return every spelling in erasable places. Those with `same` come first, then the others; each of these two groups
+    begins with the spelling that has the most places.
 
     With `after`, growing tables are searched only for rows that entries after this seq wrote.
     """

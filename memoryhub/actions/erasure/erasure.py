@@ -229,8 +229,8 @@ def _digest(hits: Sequence[Hit], terms: Terms) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A search result that was still the one that the person saw, up to the entry `seq`. `erase_prepared` erases its
-    texts."""
+    """A search result (`found`), as it was right after the entry `seq`. It has the digest of the result that the person
+    saw. `erase_prepared` erases its texts."""
 
     terms: Terms
     subject: Sequence[str]
@@ -268,8 +268,8 @@ def prepare(
     *,
     whole_hub: bool = False,
 ) -> Prepared:
-    """Search again before an erasure, and return the result. Raise FoundChanged if the result no longer has this
-    digest."""
+    """Search again before an erasure, and return the result. Raise FoundChanged if the result does not have the digest
+    `digest`, which belongs to the result that the person saw."""
     checked = _checked(terms)
     with snapshot():
         seq = AuditChain.objects.values_list("last_seq", flat=True).get(pk=store_id)
@@ -280,8 +280,8 @@ def prepare(
 
 
 def erase_prepared(store_id: str, ready: Prepared, act: Act) -> Receipt:
-    """Erase the texts from a prepared search result, in one transaction. Copies on the disk are removed later by
-    `sqlite_remains`."""
+    """Erase the texts of the search result `ready`, in one transaction. Raises FoundChanged, Held and ToolError. Copies
+    on the disk are removed later by `sqlite_remains`."""
     with tree.locked(store_id, act) as store:
         is_spelt = _is_spelt_as_before(store, ready)
         receipt = _erase(store, ready) if is_spelt else None
@@ -291,7 +291,8 @@ def erase_prepared(store_id: str, ready: Prepared, act: Act) -> Receipt:
 
 
 def _is_spelt_as_before(store: tree.Tree, ready: Prepared) -> bool:
-    """Return whether rows written after the entry `seq` have only spellings that the person has seen."""
+    """Return whether the rows that were written after the entry `ready.seq` contain only spellings that the person has
+    seen."""
     if not ready.subject:
         return True
     newer = around.spellings(store.store, ready.subject, ready.seq, whole_hub=ready.whole_hub)

@@ -151,8 +151,8 @@ def calls_at(store: Tree, versions: Iterable[MemoryVersion]) -> Iterator[Q]:
 
 
 def redact_calls(store: Tree, places: Iterable[Q], seqs: Collection[int], evidence: Evidence) -> None:
-    """Delete the texts of calls, and the passages that refusals quoted. The entries are those that meet one of the
-    conditions `places`, or have one of the `seqs`."""
+    """Delete the texts of calls, and the passages that refusals quoted, from two kinds of entries: those that meet one
+    of the conditions `places`, and those with the seqs `seqs`."""
     calls, found = AuditEntry.objects.of_chain(store.store).filter(command__in=_QUOTING), set(seqs)
     for place in places:
         found.update(calls.filter(place).values_list("seq", flat=True))

@@ -72,8 +72,9 @@ def screen_written(
 ) -> Screened:
     """Screen a text that an actor has just written; return the same as `screen`.
 
-    Raises a ToolError for a text that takes too long to screen. A text that is longer than before and more than twice
-    as long as the limit raises the limit's ToolError before it is screened.
+    Raises a ToolError for a text that takes too long to screen. If the text is longer than before, and has more than
+    twice as many characters as the store's `memory_bytes` allows bytes, it is not screened: the ToolError for the limit
+    is raised at once.
     """
     most = store.limits.memory_bytes
     if most is not None and len(new) > 2 * most and len(new) > len((old or "").encode("utf-8", "surrogatepass")):

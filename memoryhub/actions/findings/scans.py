@@ -119,7 +119,8 @@ def running() -> "QuerySet[Scan]":
 
 
 def step(scan_id: str, at: datetime) -> bool:
-    """Scan the next few versions, and record the findings in one short transaction. Return whether the scan continues.
+    """Scan the next versions (see `_next`), and record the findings in one short transaction. Return whether the scan
+    continues.
 
     If one of these versions was removed or redacted after it was read, nothing is recorded, and the next step reads the
     versions again.
@@ -156,7 +157,8 @@ def _place(position: str) -> tuple[str, int]:
 
 
 def _next(store_id: str, memory: str, number: int) -> list[_Version]:
-    """Return the next versions, sorted by memory and number, as many as one step may read."""
+    """Return the versions after version `number` of the memory `memory`, sorted by memory and number. There are at most
+    STEP_VERSIONS, with at most STEP_BYTES together, but at least one if any is left."""
     fields = ("pk", "memory_id", "number", "path", "text_id", "size", "redacted_seq")
     after = Q(memory_id__gt=memory) | Q(memory_id=memory, number__gt=number)
     rows = MemoryVersion.objects.filter(after, store_id=store_id, memory_id__gte=memory)

@@ -103,12 +103,13 @@ def undo(
     flagged: Collection[str] = (),
     reopens: bool = True,
 ) -> Done:
-    """Undo versions by the plan with this digest. Undone versions that awaited review become reverted.
+    """Undo versions by the plan with this digest. Undone versions that awaited review become reverted, and so do later
+    versions that a choice drops.
 
-    Later versions that a choice drops become reverted too. The same entry flags the memories of the versions `flagged`.
-    If the undone versions were made by an undo, its flags are removed, and the versions that it reverted await review
-    again, with a second entry, unless `reopens` is False. `told` is added to the entry's input and names the undone
-    session or entry. Raises the same errors as `restore`.
+    The same entry flags the memories of the versions `flagged`. If the undone versions were themselves made by an undo,
+    the flags of that undo are removed, and the versions that it reverted await review again; this makes a second entry.
+    With `reopens` False, this is left out. `told` is added to the entry's input and names the undone session or entry.
+    Raises the same errors as `restore`.
     """
     before = ahead.planned(store_id, lambda: undo_plan(store_id, versions))
     with tree.locked(store_id, act) as store:
@@ -169,8 +170,8 @@ def as_shown(plan: Plan, digest: str) -> Plan:
 
 
 def _awaiting(store_id: str, versions: Collection[str], kept: Sequence[str]) -> list[tuple[str, str]]:
-    """Return (memory, version) for each of the given versions that awaits review. Versions of kept memories are left
-    out."""
+    """Return (memory, version) for each of the given versions that awaits review. Versions of the memories `kept` are
+    left out."""
     found: list[tuple[str, str]] = []
     for part in plans.in_parts(sorted(versions)):
         waiting = MemoryVersion.objects.among(store_id, part).unreviewed()

@@ -65,7 +65,8 @@ class History:
 
 
 def up_to(memory: Memory, number: int) -> History:
-    """Return the versions up to a number; if these are too many, only the newest of them."""
+    """Return the versions up to `number`. If they are more than MOST_VERSIONS, or their texts more than MOST_BYTES,
+    return only the newest of them."""
     found = _rows(memory, "-number", MOST_VERSIONS, number__lte=number)
     kept = _within(found)[::-1]
     oldest, all_found = kept[0].number, len(kept) == len(found)
@@ -128,7 +129,7 @@ def _rows(memory: Memory, order: str, most: int, **bound: int) -> list[Row]:
 
 
 def _within(rows: Sequence[Row]) -> Sequence[Row]:
-    """Return the first rows within the limits on versions and bytes, but at least one row."""
+    """Return as many of the first rows as MOST_VERSIONS and MOST_BYTES allow, but at least one row."""
     seen: set[str] = set()
     total = 0
     for place, row in enumerate(rows[:MOST_VERSIONS]):

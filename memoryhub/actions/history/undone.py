@@ -64,9 +64,9 @@ def undone_by(
 ) -> Collection[str]:
     """Return the ids of the versions that the undo with the seq `seq` undid. `details` is the input of its entry.
 
-    If the input names a session or an import, the undo undid its versions up to then; if it names an entry, the
-    versions of the entry; otherwise it names one version. The versions of the entries that the input lists in `too` are
-    added. With `memories`, only versions of these memories are returned.
+    If `details` names a session or an import, these are the versions that the session or import had made before the
+    undo. If it names an entry, they are the versions of that entry. Otherwise it names one version. The versions of the
+    entries that `details` lists in `too` are added. With `memories`, only versions of these memories are returned.
     """
     if details.get("session"):
         of_session = AuditEntry.objects.of_chain(store_id).of_session(str(details["session"])).filter(seq__lt=seq)

@@ -104,8 +104,8 @@ def put_due(at: datetime) -> None:
 
 
 def waiting_for(user: User) -> Waiting:
-    """Return the items that wait for a person now, in the stores that the person may see. If the person wants to hear
-    only of dangers, these are only open findings."""
+    """Return the items that wait for a person now, in the stores that the person may see. If the person has chosen
+    `Digest.DANGER`, these are only open findings."""
     stores = list(MemoryStore.objects.visible_to(user).by_name())
     seen = [store.pk for store in stores]
     told = notices.waiting_for(user, seen).select_related("store", "memory")

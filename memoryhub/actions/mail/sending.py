@@ -18,7 +18,7 @@ KEPT = timedelta(days=7)
 
 
 def claim(at: datetime, most: int = 20) -> Sequence[Mail]:
-    """Return at most `most` messages that are due, and keep other processes from sending them for a while."""
+    """Return at most `most` messages that are due. For LEASE from now, no other process sends them."""
     if not Mail.objects.due(at).exists():
         return []
     with writing():
@@ -48,8 +48,8 @@ def sent(mail: Mail, at: datetime) -> None:
 
 
 def failed(mail: Mail, problem: str, at: datetime, *, is_final: bool) -> None:
-    """Note why a message could not be sent. It is tried again later, unless `is_final` (the mail server refused it
-    permanently) or it is too old."""
+    """Note why a message could not be sent. It is tried again later, except in two cases: the mail server refused it
+    permanently (`is_final`), or it is older than GIVE_UP."""
     if is_final or at - mail.created_at > GIVE_UP:
         _end(mail, MailState.FAILED, problem, at)
         return
@@ -66,7 +66,8 @@ def _end(mail: Mail, state: MailState, problem: str, at: datetime) -> None:
 
 
 def forget(at: datetime, most: int = 1_000) -> int:
-    """Delete at most `most` messages that ended long ago; return how many were deleted."""
+    """Delete at most `most` messages that were sent, or failed for the last time, more than KEPT ago. Return how many
+    were deleted."""
     with writing():
         old = Mail.objects.filter(ended_at__lt=at - KEPT).order_by("ended_at").values_list("pk", flat=True)[:most]
         return Mail.objects.filter(pk__in=list(old)).delete()[0]

@@ -66,7 +66,8 @@ class AuditFull(NotRun):
 
 
 class KeyRevoked(NotRun):
-    """The key was revoked since the request arrived: while the call waited, or an earlier call of its message ran."""
+    """The key was revoked after the request arrived: while the call waited, or while an earlier call of the same
+    message ran."""
 
     def __init__(self) -> None:
         super().__init__("the key was revoked")
@@ -269,7 +270,8 @@ def count(store: tree.Tree, key: str, counts: int) -> int | NotRun | None:
 
 
 def _window(store: tree.Tree, key: str, counts: int) -> limits.Window | NotRun | None:
-    """Return a key's window with these calls, a refusal, or None if calls are not limited. Nothing is written.
+    """Return how many calls of the key count in the last minute, with `counts` more calls. Return None if calls are not
+    limited or `counts` is 0, and a refusal if the calls may not run. Nothing is written.
 
     A revoked key is refused here too: every call comes here, and as the store is locked, the key cannot be revoked
     later.

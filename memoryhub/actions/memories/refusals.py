@@ -1,5 +1,5 @@
-"""Records refused requests in the hub's audit. For a valid key, a few requests per minute have their own entry, and the
-others are counted. For a key that has ended, one request a minute is recorded."""
+"""Records refused requests in the hub's audit. For a valid key, the first MOST refused requests of a minute each have
+their own entry, and the others are counted. For a key that has ended, one request a minute is recorded."""
 
 import time
 from dataclasses import dataclass
@@ -38,8 +38,8 @@ class Refusal:
 
 
 def note(caller: Caller, refusal: Refusal, *, door: Door, at: datetime) -> None:
-    """Record that a request of a valid key was refused, either by an entry in the hub's chain or in the count of the
-    minute."""
+    """Record that a request of a valid key was refused. The first MOST such requests of a key in a minute each get an
+    entry in the hub's chain; further ones are only counted."""
     details = {
         "memory_store": refusal.store_id[:LONGEST_ID], "status": refusal.status, "reason": refusal.reason,
         **({"session": refusal.session} if refusal.session else {}),

@@ -68,7 +68,7 @@ def note(store_id: str, page: str, shown: Mapping[str, Collection[str]], act: Ac
 
 
 def versions_in(input: str | None) -> list[str]:
-    """Return the ids of the versions in the input of such an entry."""
+    """Return the ids of the versions in the input of an entry that `note` wrote."""
     versions: list[str] = json.loads(input or "{}").get("versions", [])
     return versions
 

@@ -67,12 +67,12 @@ def of_each(store_ids: Collection[str]) -> list[tuple[User, int]]:
 
 
 def reviewers(store_id: str) -> Sequence[User]:
-    """Return the people who have a role that reviews in a store, by name."""
+    """Return the people who have a role that reviews in a store, sorted by name."""
     return reviewers_of([store_id]).get(store_id, [])
 
 
 def reviewers_of(store_ids: Collection[str]) -> Mapping[str, Sequence[User]]:
-    """Return {store: the people who have a role that reviews there, by name}, with one query."""
+    """Return {store: the people who have a role that reviews there, sorted by name}, with one query."""
     members = Member.objects.filter(store_id__in=store_ids, role__in=ROLES, user__is_active=True)
     found: dict[str, list[User]] = {}
     for member in members.select_related("user").order_by("user__name", "user__email"):

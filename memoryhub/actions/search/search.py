@@ -164,8 +164,8 @@ def _look(
 
 
 def _texts(store_id: str, directory: str, after: str | None, sight: Sight | None) -> Iterator[tuple[Memory, str]]:
-    """Yield (memory, text) of the live memories under a directory after a path, sorted by path, a few per query.
-    Memories that the agent does not see are left out."""
+    """Yield (memory, text) of the live memories under a directory after a path, sorted by path. A query reads at most
+    MOST_ROWS memories. Memories that the agent does not see are left out."""
     memories = Memory.objects.under(directory).filter(store_id=store_id).order_by("path")
     size = FIRST_ROWS
     while True:
@@ -183,7 +183,8 @@ def _texts(store_id: str, directory: str, after: str | None, sight: Sight | None
 
 
 def _some(rows: Sequence[Memory]) -> list[str]:
-    """Return the ids of the texts of the first memories: as many as one query should read."""
+    """Return the ids of the texts of the first memories in `rows`: as many as have BATCH_BYTES together, but at least
+    one."""
     ids: list[str] = []
     size = 0
     for memory in rows:

@@ -147,8 +147,8 @@ def step(store_id: str) -> bool:
 
 
 def _leave(store_id: str, ids: Sequence[str]) -> list[str]:
-    """Before these versions are deleted, store in the audit the parts of their texts that it keeps. Return the ids of
-    the texts."""
+    """Before these versions are deleted, store in the audit those parts of their texts that the audit keeps. Return the
+    ids of the texts."""
     versions = MemoryVersion.objects.among(store_id, ids).values_list("seq", "text_id")
     own_texts.copy_back(store_id, [seq for seq, _ in versions])
     return sorted({text for _, text in versions if text})

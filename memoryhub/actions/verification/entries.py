@@ -171,7 +171,8 @@ class _Looking:
     newest: bool
 
     def look(self, low: int, high: int, limit: int, most: int) -> Look:
-        """Check one batch after another, until enough entries were found or checked."""
+        """Check one batch after another, until `limit` entries were found, `most` entries were checked, or no entry is
+        left."""
         size, left = min(_FIRST_PART, most), most
         lead, seqs = self._lead(low, high, size)
         found: list[AuditEntry] = []

@@ -183,7 +183,8 @@ def _named(details: Mapping[str, Any] | None) -> list[str]:
 
 
 def _further(chain: str, seq: int, command: str | None, details: Mapping[str, Any] | None) -> dict[str, list[str]]:
-    """Return {further event: the ids of the versions that it is about}."""
+    """Return {event: the ids of the versions that it is about} for the events that the command has in FURTHER_EVENTS:
+    each concerns the versions that a field of the entry's input names."""
     fields = commands.FURTHER_EVENTS.get(command or "", {})
     given = {name: event for name, event in fields.items() if (details or {}).get(name)}
     return {event: _ids_in(details, name) or _decided(chain, seq, event) for name, event in given.items()}

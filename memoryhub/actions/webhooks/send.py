@@ -72,7 +72,7 @@ def due(at: datetime, most: int = 100) -> list[tuple[str, bool]]:
 def claim(webhook_id: str, at: datetime, most: int = IN_ONE_GO) -> list[Message]:
     """Return the next deliveries of a webhook; an empty list if the webhook is not due.
 
-    No other process sends to the webhook during the lease.
+    Until the lease that this function takes has ended, no other process sends to the webhook.
     """
     if not together(lambda: _lease(webhook_id, at)):
         return []
@@ -285,7 +285,8 @@ def work(
 
 
 def forget(at: datetime, most: int = 1_000) -> int:
-    """Delete old deliveries and deliveries of deleted webhooks, at most `most`; return how many rows were deleted.
+    """Delete deliveries that were created more than KEPT ago, and deliveries of deleted webhooks, at most `most`.
+    Return how many rows were deleted.
 
     If there are no such deliveries, the rows of deleted webhooks are deleted. This is one short transaction.
     """

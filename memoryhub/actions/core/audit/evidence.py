@@ -54,9 +54,9 @@ class Evidence:
         self.fields: dict[tuple[int, str], Redaction] = {}
 
     def of_field(self, entry: AuditEntry, field: str) -> None:
-        """Record a field's current value, after its salt was removed.
+        """Record a field's current value. Call it after the field's salt was removed.
 
-        This replaces a record that this act made of the same field before.
+        If this act has already recorded the same field, the new record replaces that one.
         """
         value = getattr(entry, field)
         self._add([value], entry_seq=entry.seq, field=field, secret=value is not None)

@@ -262,7 +262,9 @@ def _rows_sealed_in(chain_id: str, first: int, last: int) -> Iterator[list[Seal]
 
 
 def _superseded(known: Sequence[Seal], chain_id: str, last: int) -> list[Seal]:
-    """Return a row's replaced seals in a chain up to `last`. If the row was deleted, its last seal is included."""
+    """Return those of a row's seals `known` that are no longer needed, because a newer seal of the row replaced them.
+    Only seals by entries of the chain up to `last` are returned. If the row was deleted and all its seals are such
+    seals, its last seal is returned too."""
     old = [seal for seal in known[:-1] if seal.chain == chain_id and seal.seq <= last]
     newest = known[-1]
     if newest.digest is None and len(old) == len(known) - 1 and newest.chain == chain_id and newest.seq <= last:

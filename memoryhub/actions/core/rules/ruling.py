@@ -49,7 +49,7 @@ class Ruling:
         return sensitive.mask(text, self.spans(text)) if self.kept_out else text
 
     def spans(self, text: str) -> list[Span]:
-        """Return the spans of the values in a text that are kept out."""
+        """Return where a text has values of the kinds in `kept_out`."""
         if self.marks is not None and not any(mark in text for mark in self.marks):
             return []
         return novelty.find(text, self.kept_out)

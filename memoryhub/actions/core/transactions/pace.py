@@ -55,7 +55,7 @@ def stop_giving_way() -> None:
 
 
 def others_write() -> bool:
-    """Return whether other threads of this process write, or wrote a short time ago."""
+    """Return whether any other thread of this process has begun to write within the last RECENT seconds."""
     return time.monotonic() - _Last.asked < RECENT
 
 
@@ -82,10 +82,8 @@ def end() -> None:
 
 
 def some(items: Iterable[T], short: float = SHORT) -> Iterator[T]:
-    """Yield items until the transaction has lasted long enough, but at least one item.
-
-    `short` is used in place of SHORT.
-    """
+    """Yield items until the transaction has lasted `short` seconds while others write, or LONG seconds otherwise. At
+    least one item is yielded."""
     began = time.monotonic()
     for number, item in enumerate(items):
         if number and _is_enough(time.monotonic() - began, short):
@@ -105,11 +103,9 @@ class Size:
         self.most = self.next = most
 
     def learn(self, done: int, taken: int, short: float = SHORT) -> None:
-        """At the end of a transaction, adapt the number to how many items (`done`) of the planned ones (`taken`) were
-        done.
-
-        `short` is used in place of SHORT.
-        """
+        """At the end of a transaction, adapt the number of items for the next one: `taken` items were planned for this
+        transaction, and `done` of them were done. `short` is how many seconds a transaction may last while others
+        write."""
         if not taken:
             return
         is_enough = _is_enough(time.monotonic() - _thread.began, short)

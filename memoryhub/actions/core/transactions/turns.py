@@ -62,7 +62,7 @@ class Lines(Generic[T]):
             self._let_in(whose)
 
     def _let_in(self, whose: object) -> None:
-        """Move jobs of a key that wait aside into the key's queue, as many as allowed."""
+        """If a key has jobs that wait aside (see `__init__`), move as many of them as allowed into the key's queue."""
         if whose in self._resting:
             return
         beside = self._beside.get(whose)
@@ -118,8 +118,8 @@ class Lines(Generic[T]):
         return min(self._ready, key=self._had.__getitem__)
 
     def _forget(self) -> None:
-        """Among the keys without ready jobs, forget the used time of the keys that used the least. This hardly changes
-        the order of turns."""
+        """Forget the used time of the keys that used the least, except keys with ready jobs. The MOST_KEPT // 2 keys
+        that used the most are kept. This hardly changes the order of turns."""
         kept = sorted(self._had, key=self._had.__getitem__)[-MOST_KEPT // 2 :]
         self._had = {whose: self._had[whose] for whose in {*kept, *self._ready}}
         self._slow = {whose: until for whose, until in self._slow.items() if until > time.monotonic()}
@@ -176,7 +176,8 @@ class Lines(Generic[T]):
             self._beside.setdefault(whose, deque()).extendleft(reversed(ready))
 
     def withdraw(self, is_late: Callable[[T], bool]) -> list[T]:
-        """Take out and return the jobs that are late and still wait, ready or aside. Each key's jobs are in order."""
+        """From the front of each key's waiting jobs, ready or aside, take out the jobs for which `is_late` returns
+        True, and return them. A job that waits behind one that is not late stays."""
         withdrawn: list[T] = []
         with self._lock:
             for whose in {*self._ready, *self._beside}:

@@ -72,7 +72,7 @@ def is_held(store_id: str, path: str, at: datetime) -> bool:
 
 
 def delete(store_id: str, chosen: Chosen, digest: str, act: Act) -> Done:
-    """Move the memories to the trash that the deletion with this digest contains.
+    """Make the deletion with this digest: move the memories that it contains to the trash.
 
     Raises NotDone, TooMuch, and ToolError for a legal hold that was placed after the deletion was shown.
     """

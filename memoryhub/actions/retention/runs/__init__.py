@@ -83,9 +83,11 @@ def _start(store_id: str | None, act: Act, at: datetime, clock_moved: bool) -> R
 
 
 def _many(store: tree.Tree | None, items: Iterable[Item]) -> bool:
-    """Return whether a run would remove unusually many memories of a store at once.
+    """Return whether a run would remove unusually many memories of a store at once: more than a quarter of them, or
+    more than 50.
 
-    Memories that a run moved to the trash were counted in that run. They are not counted again when they are purged.
+    The memories in the trash that this run purges count only if no run moved them there: otherwise they were counted in
+    that run.
     """
     if store is None:
         return False

@@ -112,7 +112,8 @@ def _arriving(store_id: str, brought: Brought, place: str, act: Act) -> Import:
 
 
 def _pieces(items: Iterable[ImportItem]) -> Iterator[list[ImportItem]]:
-    """Yield lists of items that can each be written quickly. A single item with a long history may take longer."""
+    """Yield lists of items, so that each list can be written quickly: at most MOST_ITEMS items, with about
+    MOST_ARRIVING bytes. A single item with a long history may have more bytes."""
     piece: list[ImportItem] = []
     size = 0
     for item in items:
@@ -277,7 +278,8 @@ def seqs_of(import_id: str) -> Iterator[int]:
 
 
 def go_on(import_id: str, seconds: float) -> None:
-    """Process items of an import for some seconds, in a request that waits for them."""
+    """Process items of an import for `seconds` seconds, in a request that waits for them. Stop earlier if nothing is
+    left to process."""
     end = time.monotonic() + seconds
     with pace.giving_way():
         while time.monotonic() < end and step(import_id, timezone.now()):
@@ -314,8 +316,8 @@ def _looked(job: Import, act: Act) -> Looked:
 
 
 def _few(job: Import) -> list[ImportItem]:
-    """Return the next items with their texts: few enough to delay tool calls only briefly. Items of memories and other
-    items are never in the same list."""
+    """Return the next items with their texts. Their number, versions and bytes are within MOST_ITEMS, MOST_VERSIONS and
+    MOST_BYTES, but at least one item is returned. Items of memories and other items are never in the same list."""
     chosen: list[int] = []
     versions, size, is_rest = 0, 0, False
     sizes = _next(job).values_list("number", "choice", F("version_count") + F("comment_count"), "size", "found")

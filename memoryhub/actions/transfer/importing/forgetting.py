@@ -15,7 +15,7 @@ ARRIVES = timedelta(hours=6)
 
 
 def forget_previews(at: datetime) -> int:
-    """Cancel previews that were not started in time; return their number.
+    """Cancel previews that were not started within MEMORYHUB_IMPORT_HOURS, and return how many were cancelled.
 
     Uploads older than ARRIVES are incomplete, because their process has ended, and are deleted.
     """

@@ -74,8 +74,8 @@ def _origin(store: Tree, job: Import, item: ImportItem, decided_by: str | None =
 
 
 def _number(store: Tree, item: ImportItem) -> int:
-    """Return the number of a new proposal. It is the number at the source, if that is higher than all numbers here and
-    skips few numbers; otherwise it is the next number."""
+    """Return the number of a new proposal. It is the number at the source, if that is above the highest number here by
+    at most MOST_PASSED; otherwise it is the next number."""
     last, number = proposing.last_number(store.store), item.history[0][ABOUT]["number"]
     return number if number is not None and last < number <= last + MOST_PASSED else last + 1
 

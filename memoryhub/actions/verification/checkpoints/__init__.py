@@ -228,7 +228,8 @@ def _begin_next(path: Path, number: int) -> _End:
 
 
 def _keep_aside(path: Path, full: Path) -> None:
-    """Give the closed live file its second name, so that at every moment the file has at least one of the two names."""
+    """Give the closed live file at `path` the name `full` too, so that at every moment the file has at least one of the
+    two names."""
     try:
         os.link(path, full)
     except FileExistsError:
