@@ -289,8 +289,8 @@ def _growing(store_id: str, at: datetime) -> list[tuple[str, int]]:
 
 
 def make_lists(at: datetime, most: int = 10) -> None:
-    """Update the lists of at most `most` stores with newly counted entries. The lists of a large store are updated at
-    most once per PAUSE."""
+    """Update the lists of at most `most` stores with newly counted entries. The lists of a store with more than SMALL
+    memories are updated at most once per PAUSE."""
     due = Figures.objects.filter(seq__gt=F("listed_seq")).filter(
         Q(listed_at=None) | Q(listed_at__lte=at - PAUSE) | Q(listed_at__gt=at) | Q(store__memory_count__lte=SMALL)
     )

@@ -53,7 +53,8 @@ def set_role(
     The same transaction withdraws invitations that the person made and may no longer grant, revokes the keys that
     `revoke` returns once the store is locked, and pauses the webhooks of the store that `pause` returns. If the role
     becomes lower, it also withdraws invitations to this store for the person's own address. With `keep_admin`, raises
-    LastAdministrator if the store would lose its last active admin. Raises RightLost if a person acts who may not.
+    LastAdministrator if the store would lose its last active admin. Raises RightLost if `actor` is a person who may not
+    govern the store.
     """
     with tree.locked(store.id, Act(actor, door, at)) as locked:
         require_right(actor, store.id)
@@ -129,8 +130,8 @@ def issue_key(
 ) -> tuple[Key, str]:
     """Create a key; return it and its secret. The secret is not stored and cannot be shown again.
 
-    The stores are locked first: otherwise PostgreSQL would lock them at the commit, when it checks the foreign keys,
-    after the hub's chain.
+    The rows of the stores are locked before the hub's chain. Otherwise PostgreSQL would lock them after it: at the
+    commit, when it checks the foreign keys.
     """
     secret = KEY_PREFIX + secrets.token_urlsafe(32)
     with writing():

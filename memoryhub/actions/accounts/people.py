@@ -287,7 +287,7 @@ def set_active(
     A deactivation also ends the person's browser sessions, password links, the invitations that the person made, and
     the requests for a second person that the person made or allowed, in the same transaction. The keys that `revoke`
     returns under the lock are revoked too, and the webhooks that `pause` returns paused. Raises LastAdministrator if
-    the hub would have no active administrator left, and RightLost if a person acts who is none any more.
+    the hub would have no active administrator left, and RightLost if `actor` is a person but no administrator of it.
     """
     act = Act(actor, door, at)
     with writing():

@@ -46,8 +46,9 @@ def lock_stores_of(maker: User, act: Act, webhooks: Webhooks = tuple) -> dict[st
 def withdraw_lapsed(maker: User, act: Act, heads: Mapping[str, audit.ChainHead]) -> None:
     """Withdraw the invitations that a person may no longer grant, in the transaction that removed the right.
 
-    `heads` are the locked chains of stores. An invitation to another store, made after these locks, is recorded in the
-    hub's chain. An invitation that stayed would work again if the person regained the right.
+    `heads` are the locked chains of stores. If an invitation was made after these chains were locked, to a store that
+    is not among them, its withdrawal is recorded in the hub's chain. An invitation that stayed would work again if the
+    person regained the right.
     """
     if not _unused(maker, act.at).exists():
         return
@@ -69,7 +70,8 @@ def withdraw_those_to(user: User, store: MemoryStore, head: audit.ChainHead, act
 def pause_webhooks(webhooks: Webhooks, heads: Mapping[str, audit.ChainHead], act: Act) -> None:
     """Pause webhooks, in the transaction in which their maker leaves. `heads` are the locked chains of their stores.
 
-    A webhook of another store, made after these locks, is recorded in the hub's chain.
+    If a webhook was made after these chains were locked, in a store that is not among them, its pause is recorded in
+    the hub's chain.
     """
     for webhook in Webhook.objects.select_for_update().filter(pk__in=[one.pk for one in webhooks()]).order_by("pk"):
         head = heads.get(webhook.store_id or "") or audit.lock_hub()

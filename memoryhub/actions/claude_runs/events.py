@@ -78,8 +78,8 @@ def cut(run: ClaudeRun) -> None:
 
 def end(run: ClaudeRun, state: ClaudeRunState, at: datetime, *, problem: str = "") -> None:
     """End a run, whose row is locked. An unfinished answer is cut off, and the tokens that were held for it count as
-    used, because no one knows how many it really used. A dream that was interrupted waits for a worker again, unless it
-    was to stop."""
+    used, because no one knows how many it really used. A dream that was interrupted waits for a worker again, unless a
+    person asked it to stop."""
     cut(run)
     waits = run.is_dream and state == ClaudeRunState.INTERRUPTED
     if waits and run.stop_asked:

@@ -80,10 +80,10 @@ def require_copy(run: ClaudeRun) -> None:
 
 
 def _made(run: ClaudeRun) -> Iterator[Made]:
-    """Yield the memories of the copy that differ from those that were copied.
+    """Yield the memories of the copy that differ from the memories that were copied.
 
-    The copied texts are read in the copy. The original store is read only to find the memories that they came from:
-    retention may have removed some of its versions.
+    The texts as they were copied are read in the copy, because retention may have removed some versions of the original
+    store. In the original store, only the ids of the copied memories and versions are looked up.
     """
     base = {version.path: version for version in _base(run)}
     first = MemoryVersion.objects.filter(store_id=run.copy, number=1, seq__lte=run.copied)

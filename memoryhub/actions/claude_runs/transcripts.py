@@ -23,8 +23,8 @@ AT_ONCE = MOST_CHARACTERS // MOST_OF_CALL
 
 
 def transcripts(store_id: str, session_ids: Sequence[str]) -> str:
-    """Return the transcripts of sessions in a memory store, the oldest session first. Long ones lack their oldest
-    calls."""
+    """Return the transcripts of sessions in a memory store, the oldest session first. They share MOST_CHARACTERS: a
+    transcript that would be longer than its share lacks its oldest calls."""
     sessions = Session.objects.filter(pk__in=session_ids).select_related("agent").order_by("pk")
     found = [(session, *_calls(store_id, session.pk)) for session in sessions]
     room = _room([sum(map(len, calls)) for _, calls, _ in found])
@@ -42,7 +42,7 @@ def _transcript(session: Session, calls: Sequence[str], count: int, room: int) -
 def _calls(store_id: str, session_id: str) -> tuple[list[str], int]:
     """Return the newest calls of a session, in order, and how many calls it has (at most MOST_CALLS).
 
-    Because inputs can be long, reading stops when the calls are longer than all transcripts together may be.
+    Because inputs can be long, reading stops once the calls have more than MOST_CHARACTERS.
     """
     entries = AuditEntry.objects.of_chain(store_id).of_session(session_id).filter(actor_kind=ActorKind.KEY)
     calls, size = [], 0
@@ -63,8 +63,8 @@ def _call(entry: AuditEntry) -> str:
 
 
 def _room(lengths: Sequence[int]) -> int:
-    """Return the most characters that a transcript may have. Transcripts that are shorter than an equal share leave
-    their rest to the long ones."""
+    """Return the most characters that one transcript may have, if all together may have MOST_CHARACTERS. What short
+    transcripts do not need of their equal share is left to the long ones."""
     left = MOST_CHARACTERS
     for number, length in enumerate(sorted(lengths)):
         share = left // (len(lengths) - number)

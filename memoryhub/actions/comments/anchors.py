@@ -35,8 +35,8 @@ def move_from(store_id: str, memory: Memory, removed: Collection[int]) -> None:
     """Move the threads on lines of versions that are about to be removed to the next version that stays. `removed` has
     the numbers of these versions.
 
-    The act's entry must follow. A thread stays with its version if none of its lines is in the next one, or if there
-    were too many texts to compare.
+    The act's entry must follow. A thread stays with its version if none of its lines is in the next version that stays,
+    or if comparing the texts took too much work.
     """
     first_ones, work = Comment.objects.of_memory(store_id, memory.pk).first_ones(), Work()
     for number in sorted(removed):

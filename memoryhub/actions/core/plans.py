@@ -32,8 +32,8 @@ class TooMuch(Exception):
 
 
 class Choice(StrEnum):
-    """The ways to treat one memory of a plan. BEFORE restores its state from before the undone act, and drops all later
-    changes."""
+    """The ways to treat one memory of a plan. APPLY makes the planned change. KEEP leaves the memory as it is. In a
+    plan that undoes an act, BEFORE gives the memory its state from before that act, and drops all later changes."""
 
     APPLY = "apply"
     KEEP = "keep"
@@ -317,8 +317,8 @@ def _free_path(store: str, path: str, targets: _Targets) -> str:
 
 
 def beside(path: str, number: int, more: int) -> str:
-    """Return another path in the same directory: the name gets `-restored` and, from 2 on, a number. For `more`, see
-    `marked`."""
+    """Return another path in the same directory. The name gets `-restored` and, if `number` is 2 or more, the number.
+    For `more`, see `marked`."""
     return marked(path, f"-restored{number if number > 1 else ''}", more)
 
 

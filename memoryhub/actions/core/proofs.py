@@ -88,7 +88,7 @@ def fits(entry: AuditEntry, key: bytes) -> bool:
 
 
 def without_salt(entry: AuditEntry, field: str) -> dict[str, object]:
-    """Return the changed columns of an entry whose salt for a field is destroyed; {} if there is no such salt.
+    """Return {column: new value} with which an entry loses its salt for a field; {} if it has no such salt.
 
     Call it while the entry still has the field's value, so that the proof keeps the commitment to that value.
     """

@@ -278,8 +278,7 @@ def delete_memories(tree: Tree, path: str, memories: Sequence[StoredMemory]) -> 
 
 
 def restore_memory(tree: Tree, memory: StoredMemory, path: str, text: str, size: int, sha256: str) -> str:
-    """Move a memory from the trash to a free path, with the text that has the id `text`; return the new version's
-    id."""
+    """Move a memory from the trash to a free path. `text` is the id of its text there. Return the new version's id."""
     put(tree, memory, Operation.CREATED, path, text, size, sha256)
     return tree.made[-1].id
 
@@ -313,8 +312,7 @@ def note_deleted(tree: Tree, memory: StoredMemory) -> None:
 
 
 def put(tree: Tree, memory: StoredMemory, operation: Operation, path: str, text: str, size: int, sha256: str) -> None:
-    """Place a memory from the trash, or one that `take_out` removed, at a free path, with the text that has the id
-    `text`."""
+    """Place a memory from the trash, or from `take_out`, at a free path. `text` is the id of the text that it gets."""
     require_not_frozen(tree, memory)
     directory = make_directories(tree, path)
     version = next_version(tree, memory, operation, path, text, size, sha256)
@@ -392,8 +390,7 @@ def count(tree: Tree, above: Sequence[str], memories: int, size: int) -> None:
 
 
 def commit(tree: Tree, record: audit.Record) -> int:
-    """Write the act's entry. If a key acts, its input is stored shortened if it is large. Then update findings. Return
-    the entry's seq."""
+    """Write the act's entry (a key's large input is shortened in it), then update findings. Return the entry's seq."""
     protected_lines.follow_memories(tree.store, tree.path_rules, tree.changed)
     seq = audit.append(tree.head, tree.act, kept_of(record) if tree.act.actor.kind == ActorKind.KEY else record)
     if tree.changed:

@@ -23,14 +23,15 @@ def begin(store_id: str, terms: Sequence[str], found: int, act: Act) -> int:
     """Write the entry of the collection, and return its seq. Call it before any text is handed out. Raises
     tree.NoSuchStore.
 
-    The entry has the number of the texts and the number of places, but none of the texts.
+    The entry has the number of the `terms` and the number of places that contain one (`found`), but none of the texts.
     """
     with tree.locked(store_id, act) as store:
         return tree.commit(store, Record("collect", input=audit.to_json({"texts": len(terms), "places": found})))
 
 
 def collect(store_id: str, terms: Sequence[str], user_id: str, *, whole_hub: bool) -> Iterator[JsonRow]:
-    """Yield every place with one of the texts: its kind, its column, its whole value, its memory and its author.
+    """Yield every value that contains one of the `terms`: its kind, its column, the whole value, its memory and its
+    author.
 
     With `whole_hub`, rows that the store shares with others are collected too, as in an erasure. A private view of
     another person is named without its text.

@@ -89,8 +89,8 @@ class TooLong(Exception):
 
 
 def spellings(store_id: str, texts: Sequence[str], after: int = 0, *, whole_hub: bool) -> tuple[Spelling, ...]:
-    """Return every spelling in erasable places. Those with `same` come first, then the others; each of these two groups
-    begins with the spelling that has the most places.
+    """Return every spelling of `texts` in erasable places. Those with `same` come first, then the others; each of these
+    two groups begins with the spelling that has the most places.
 
     With `after`, growing tables are searched only for rows that entries after this seq wrote.
     """
@@ -140,7 +140,7 @@ def _ordered(looked_for: Spellings, counts: Counter[str]) -> tuple[Spelling, ...
 
 
 def elsewhere(store_id: str, texts: Sequence[str], *, whole_hub: bool) -> tuple[There, ...]:
-    """Return the texts that contain a spelling and that an erasure does not change."""
+    """Return the stored texts that contain a spelling of one of `texts` and that an erasure does not change."""
     looked_for = Spellings(texts)
     found = [
         There(place.kind, str(row.pk), column, text)

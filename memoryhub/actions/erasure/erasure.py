@@ -37,7 +37,7 @@ MOST_TOLD = 100
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One value that contains one of the texts. `id` is the id of its row, or the seq of an entry.
+    """One stored value that contains a text to erase. `id` is the id of the value's row, or the seq of its entry.
 
     `what` is the column. `held_by` is the id of the legal hold that protects the value, or None.
     """
@@ -54,7 +54,7 @@ class Hit:
 class Found:
     """The result of a search: all hits, their number by kind, the memories concerned, and a digest of every hit.
 
-    `imports` are the ids of the open imports that have one of the texts: an erasure cancels them. If the search had a
+    `imports` are the ids of the open imports that contain a text to erase: an erasure cancels them. If the search had a
     subject, the result also has the subject's spellings in the store (`spellings`), and the texts that contain the
     subject but that an erasure does not change (`elsewhere`).
     """
@@ -87,10 +87,10 @@ class Held(Exception):
 def search(
     store_id: str, terms: Sequence[str], at: datetime, subject: Sequence[str] = (), *, whole_hub: bool = False
 ) -> Found:
-    """Search every place of a store for the exact texts. Raises ToolError for a text that cannot be erased.
+    """Search every place of a store for exactly the texts `terms`. Raises ToolError for a text that cannot be erased.
 
-    With `subject`, all spellings of these texts are searched too, even in places that only people can change. Nothing
-    is written, so no entry contains the texts. `at` decides which legal holds are in force.
+    With `subject`, all spellings of the texts `subject` are searched too, even in places that only people can change.
+    Nothing is written, so no entry contains the texts. `at` decides which legal holds are in force.
 
     With `whole_hub`, here and in the functions below, rows that the store shares with others are searched and erased
     too: saved views that belong to no store, and names of sessions that also worked in other stores. Only
@@ -248,7 +248,8 @@ def erase(
     *,
     whole_hub: bool = False,
 ) -> Receipt:
-    """Replace the texts by `[redacted]` everywhere, in one transaction with one entry; return the signed receipt.
+    """Replace the texts `terms` by `[redacted]` everywhere, in one transaction with one entry; return the signed
+    receipt.
 
     `digest` belongs to the search result that the person saw. Live memories get a new version without the texts. Older
     versions, entries and other rows are masked in place, with evidence for the audit. Raises FoundChanged, Held and

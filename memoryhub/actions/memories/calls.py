@@ -66,8 +66,7 @@ class AuditFull(NotRun):
 
 
 class KeyRevoked(NotRun):
-    """The key was revoked after the request arrived: while the call waited, or while an earlier call of the same
-    message ran."""
+    """The key was revoked while the call waited, or while an earlier call of the same message ran."""
 
     def __init__(self) -> None:
         super().__init__("the key was revoked")
@@ -270,8 +269,7 @@ def count(store: tree.Tree, key: str, counts: int) -> int | NotRun | None:
 
 
 def _window(store: tree.Tree, key: str, counts: int) -> limits.Window | NotRun | None:
-    """Return how many calls of the key count in the last minute, with `counts` more calls. Return None if calls are not
-    limited or `counts` is 0, and a refusal if the calls may not run. Nothing is written.
+    """Return the key's calls with `counts` more, a refusal, or None if calls are not limited. Nothing is written.
 
     A revoked key is refused here too: every call comes here, and as the store is locked, the key cannot be revoked
     later.

@@ -74,7 +74,8 @@ Events = dict[str, list[datetime]]
 
 
 def _reads(store_id: str) -> Any:
-    """Return (memory, time) of the newest views, newest first. `memory` is None for a view of a directory."""
+    """Return (memory, time) of the newest MOST_EVENTS views, newest first. `memory` is None for a view of a
+    directory."""
     found = AuditEntry.objects.of_chain(store_id).of_command("view").newest()
     return found.values_list("memory", "at")[:MOST_EVENTS]
 

@@ -297,10 +297,11 @@ def without_flags(store_id: str, versions: Collection[str]) -> dict[str, str]:
 
 
 def remove_flags_of(store: Tree, undos: Mapping[int, Collection[str]], *, but: Collection[str] = ()) -> list[str]:
-    """Remove the flags that some entries set. `undos` is {seq: the memories in which the entry stays in force}.
+    """Remove the flags that the entries in `undos` set. `undos` is {seq: the memories in which the entry stays in
+    force}.
 
-    Flags of these memories, of memories in `but`, and of memories that were flagged again later, stay. Return the ids
-    of the versions that the removed flags named; the entry of the transaction must name them.
+    The flags of those memories, of the memories in `but`, and of memories that were flagged again later, stay. Return
+    the ids of the versions that the removed flags named; the entry of the transaction must name them.
     """
     put = {
         memory: (version, seq)

@@ -73,7 +73,7 @@ def without_secret(url: str, *, is_chat: bool) -> str:
 def place(store_id: str | None, act: Act) -> Iterator[Tell]:
     """Lock a webhook's store (None: the hub); yield a function that writes the entry. Raises tree.NoSuchStore.
 
-    Raises RightLost if a person acts who may not manage it any more.
+    Raises RightLost if `act` is that of a person who may not manage the webhooks of the store or the hub any more.
     """
     if store_id is not None:
         with tree.locked(store_id, act) as store:

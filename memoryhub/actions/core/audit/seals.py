@@ -32,8 +32,8 @@ class Unsealed(AssertionError):
 
 
 class State(NamedTuple):
-    """The state of a row that a seal covers: its chain (`home`) and its columns (`values`; None: there is no such
-    row)."""
+    """The state of a row that a seal covers: its chain (`home`) and its columns (`values`; None: there is no such row).
+    With `may_go`, the row may be deleted without another seal."""
 
     home: str | None
     values: dict[str, Any] | None

@@ -28,10 +28,8 @@ def _mark(audit_key: bytes) -> str:
 
 
 def wrong_secrets() -> list[str]:
-    """Return the names of the secrets that are not the hub's. A secret without a stored digest counts as right.
-
-    For the audit key, the newest entry of the hub's chain is then checked instead.
-    """
+    """Return the names of the secrets that are not the hub's. A secret without a stored digest counts as right, with
+    one exception: the audit key is then checked with the newest entry of the hub's chain."""
     marks = Installation.objects.only("audit_mark", "secret_mark")  # an older schema has not all of the columns
     row = marks.filter(pk=1).first() or Installation()
     found = []
@@ -62,7 +60,8 @@ def is_audit_key(key: str) -> bool:
 
 
 def accept_secret_key(act: Act) -> bool:
-    """Accept the current SECRET_KEY after a deliberate change. Return whether it differs from the stored one."""
+    """Accept the current SECRET_KEY after a deliberate change: store its digest. Return whether the stored digest was
+    another one."""
     with writing():
         changed = Installation.objects.filter(pk=1).exclude(secret_mark=_secret_mark())
         done = bool(changed.update(secret_mark=_secret_mark()))

@@ -92,11 +92,12 @@ class Window(NamedTuple):
 
 
 def count_calls(seconds: Seconds, at: datetime, calls: int, limit: int) -> Window:
-    """Count calls made at a moment, all or none. No 60 seconds may contain more calls than the limit.
+    """Count `calls` more calls, made at the moment `at`: all of them or none. No 60 seconds may contain more calls than
+    the limit.
 
     Calls are counted by whole seconds; a second that the minute only touches counts fully. Calls can arrive slightly
-    out of order, so the minute after the moment counts too. Seconds far from the moment are dropped, because the clock
-    was changed since then.
+    out of order, so the minute after the moment counts too. Seconds that are more than WINDOW + LONGEST_DELAY away from
+    the moment are dropped.
     """
     now = int(at.timestamp())
     near = [(second, count) for second, count in seconds if abs(second - now) <= WINDOW + LONGEST_DELAY]

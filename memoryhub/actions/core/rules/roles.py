@@ -15,10 +15,11 @@ class RightLost(Exception):
 
 
 def require_right(actor: Actor, store_id: str | None) -> None:
-    """Raise RightLost if a person acts who does not govern the store (None: the hub).
+    """Raise RightLost if `actor` is a person who does not govern the store (None: the hub).
 
-    The view has checked it before. Call it again once the store is locked, for what outlasts the right, such as a role:
-    it locks the hub's chain, so that nobody takes the right away at the same moment.
+    The view has checked this before. An act whose effect outlasts the right, such as giving a role, checks it again
+    with this function once the store is locked. The function locks the hub's chain, so that nobody takes the right away
+    at the same moment.
     """
     if actor.kind != ActorKind.USER:
         return

@@ -330,7 +330,8 @@ Span = tuple[int, str, int, int]
 
 
 def reads_in(store: str, memory: str, spans: Sequence[Span], most: int) -> list[Row]:
-    """Return (number, reads, seq of the newest read, first scanned seq) for each span with a read of the memory.
+    """Return (number of the span, how many reads, seq of the newest read, first scanned seq) for each of the `spans` in
+    which the memory was read.
 
     In each span, only the newest `most` entries are scanned.
     """

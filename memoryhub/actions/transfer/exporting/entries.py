@@ -15,9 +15,9 @@ FOUND = "the results of a search"
 
 def handed_out(store_id: str, since: int, versions: Collection[str], until: int = LAST_SEQ) -> list[str]:
     """Return the commands with which texts of a store were downloaded between the entries `since` and `until`. A
-    download of only one of these versions does not count.
+    download of a single version that is in `versions` does not count.
 
-    They are the commands of exports, of downloaded lines of a search, of collections for a person, and of downloads of
+    The commands are those of exports, of downloaded lines of a search, of collections for a person, and of downloads of
     calls and answers in the audit.
     """
     later = AuditEntry.objects.of_chain(store_id).between(since, until)

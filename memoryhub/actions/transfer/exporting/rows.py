@@ -41,7 +41,8 @@ class Current(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The part of a store to export, as it was at the entry `seq`: all of it, or some directories and memories."""
+    """The part of a store to export, as it was at the entry `seq`: all of it, or some directories and memories. With
+    `with_trash`, the histories include those of memories in the trash."""
 
     store: str
     seq: int

@@ -112,8 +112,7 @@ def _arriving(store_id: str, brought: Brought, place: str, act: Act) -> Import:
 
 
 def _pieces(items: Iterable[ImportItem]) -> Iterator[list[ImportItem]]:
-    """Yield lists of items, so that each list can be written quickly: at most MOST_ITEMS items, with about
-    MOST_ARRIVING bytes. A single item with a long history may have more bytes."""
+    """Yield lists of at most MOST_ITEMS items and about MOST_ARRIVING bytes. A single item may have more bytes."""
     piece: list[ImportItem] = []
     size = 0
     for item in items:
@@ -278,8 +277,7 @@ def seqs_of(import_id: str) -> Iterator[int]:
 
 
 def go_on(import_id: str, seconds: float) -> None:
-    """Process items of an import for `seconds` seconds, in a request that waits for them. Stop earlier if nothing is
-    left to process."""
+    """Process items of an import for `seconds` seconds, or until nothing is left, in a request that waits for them."""
     end = time.monotonic() + seconds
     with pace.giving_way():
         while time.monotonic() < end and step(import_id, timezone.now()):

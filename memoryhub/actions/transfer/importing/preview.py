@@ -127,8 +127,8 @@ def _require_texts(store: Tree, item: ImportItem) -> None:
 
 
 def texts_of(item: ImportItem, *, with_seen: bool = False) -> Iterable[tuple[str, str]]:
-    """Return (path, text) for each different text that an item would store. For an open proposal, and with `with_seen`
-    also for a decided one, the texts that the agent saw are included."""
+    """Return (path, text) for each different text that an item would store. The texts that the agent saw are included
+    for an open proposal; for a decided one, they are included only with `with_seen`."""
     if item.is_proposal:
         names = _TEXTS[1:] if is_decided(item) and not with_seen else _TEXTS
         texts = ((change["memory"] or change["path"], change[name]) for change in item.history for name in names)
