@@ -79,10 +79,10 @@ def invite(
     """Create an invitation; return it and its token, which is not stored.
 
     With `user`, the invitation is a link with which that person sets a new password. With `mails`, the link is also
-    sent to the address, if the hub sends e-mail. Raises MayNotInvite. Raises EmailTaken for an invitation to the hub if
-    a person already has the address. An invitation to a memory store is created in the same way for every address, so
-    that its maker does not learn whether the account exists. Both chains are locked, so that no one deactivates the
-    maker at the same moment.
+    sent to `email`, if the hub sends e-mail. Raises MayNotInvite. Raises EmailTaken for an invitation to the hub if a
+    person already has the address `email`. An invitation to a memory store is created in the same way for every
+    address, so that its maker does not learn whether the account exists. The chains of the store and of the hub are
+    locked, so that no one deactivates the maker at the same moment.
     """
     nonce = outbox.new_nonce()
     token, act = outbox.token_of(nonce), Act(actor, door, at)

@@ -164,8 +164,9 @@ def _copies_of(store: Tree) -> list[str]:
 
 
 def new_copy(store: Tree, *, proposes: bool) -> str:
-    """Make a throw-away copy of a locked store; return its id. If there are too many copies, the copies of ended runs
-    are deleted first, from the oldest on. Raises TooManyCopies."""
+    """Make a throw-away copy of a locked store; return its id. If the store already has MOST_COPIES copies, the copies
+    of ended runs are deleted first, from the oldest on. Raises TooManyCopies if too few of them are copies of ended
+    runs."""
     there = _copies_of(store)
     ended = ClaudeRun.objects.of_store(store.store).filter(copy__in=there, ended_at__isnull=False).order_by("ended_at")
     too_many = len(there) - MOST_COPIES + 1

@@ -16,10 +16,11 @@ NEWEST = 50
 
 
 def agent_of(memory: Memory, number: int, lines: Lines | None) -> Agent | None:
-    """Return the agent to which a comment is addressed: the agent that last wrote one of these lines of a version.
+    """Return the agent to which a comment is addressed: of the agents that wrote the lines `lines` of version `number`
+    of the memory, the one that wrote last.
 
-    If no agent wrote any of them, or `lines` is None, return the agent that last wrote the memory up to that version;
-    None if there is no such agent.
+    If no agent wrote any of these lines, or `lines` is None, return the agent that wrote last among the writers of the
+    NEWEST versions up to version `number`; None if there is no such agent.
     """
     versions = MemoryVersion.objects.of_memory(memory).filter(number__lte=number).order_by("-number")
     seqs = [*_origins(memory, number, lines), *versions.values_list("seq", flat=True)[:NEWEST]]
@@ -33,7 +34,7 @@ def agent_of(memory: Memory, number: int, lines: Lines | None) -> Agent | None:
 
 
 def _origins(memory: Memory, number: int, lines: Lines | None) -> list[int]:
-    """Return the seqs of the entries that wrote these lines of a version, the newest first."""
+    """Return the seqs of the entries that wrote the lines `lines` of version `number`, the newest first."""
     if lines is None:
         return []
     history = blame.up_to(memory, number)

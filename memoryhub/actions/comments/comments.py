@@ -97,7 +97,8 @@ def reply(store_id: str, thread: str, text: str, act: Act, *, tell: str = "") ->
 
 
 def edit(store_id: str, comment_id: str, text: str, act: Act) -> Done:
-    """Replace the text of one's own comment. Raises NoSuchComment, NotTheAuthor, NotANote and ToolError."""
+    """Replace the text of one's own comment. Raises NoSuchComment, NotTheAuthor, NotANote (for a note that waits), and
+    ToolError if the memory store is archived."""
     with tree.locked(store_id, act) as store:
         comment = _own(store, comment_id)
         subject = _subject(store, comment)

@@ -47,8 +47,8 @@ def propose(store: Tree, rule: PathRule, changes: Sequence[Wanted]) -> NoReturn:
     """Add changes that a rule holds back to the open proposal of the agent's session, or to a new one.
 
     After storing them, raises ProposedByRule, which is the answer of the call. The call's entry then seals the rows.
-    Raises ToolError, and stores nothing, if a hold or a limit forbids a change, or if too much is proposed already;
-    DiskFull if no text can be stored now.
+    Raises ToolError, and stores nothing, if a hold or a limit forbids a change, or if the proposal would be too large
+    (see `require_size`), or too many proposals are open (see `require_room`); DiskFull if no text can be stored now.
     """
     for change in changes:
         require_possible(store, change)
@@ -71,8 +71,8 @@ def propose(store: Tree, rule: PathRule, changes: Sequence[Wanted]) -> NoReturn:
 
 
 def require_size(before: Sequence[ProposedChange], new: Sequence[Wanted]) -> None:
-    """Raise ToolError if a proposal would be too large with the new changes, or DiskFull if no text can be stored
-    now."""
+    """Raise ToolError if the changes `before` and `new` together exceed MOST_CHANGES or MOST_BYTES, and DiskFull if no
+    text can be stored now."""
     if len(before) + len(new) > MOST_CHANGES:
         raise ToolError(results.too_much_proposed(str(len(before) + len(new)), str(MOST_CHANGES)))
     texts = [*(change.content for change in before), *(change.content for change in new)]
@@ -155,7 +155,8 @@ def last_number(store_id: str) -> int:
 
 
 def require_room(store: Tree, agent: str) -> None:
-    """Raise ToolError if the agent or the store already has the highest allowed number of open proposals."""
+    """Raise ToolError if the agent already has MOST_OF_AGENT open proposals in the store, or the store has
+    MOST_OPEN."""
     waiting = Proposal.objects.of_store(store.store).of_state(ProposalState.OPEN)
     count, of_agent = waiting.count(), waiting.filter(agent=agent).count()
     if of_agent >= MOST_OF_AGENT:

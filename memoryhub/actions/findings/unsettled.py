@@ -1,5 +1,5 @@
-"""Checks findings that people marked as resolved, in earlier versions of the hub, although their value could still be
-in the memory."""
+"""In earlier versions of the hub, people could mark findings as resolved although their value was still in the memory.
+This module checks such findings."""
 
 from datetime import datetime
 
@@ -13,8 +13,8 @@ STEP = 100
 
 
 def step(at: datetime) -> bool:
-    """Open resolved findings again whose value is still in their memory. Return whether more findings remain to be
-    checked."""
+    """Check at most STEP findings that people marked as resolved. If the value of one is still in its memory, open it
+    again. Return whether to call this again."""
     store_id = _next_store()
     if store_id is None:
         return False

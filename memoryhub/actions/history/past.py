@@ -20,9 +20,9 @@ THERE, UNKNOWN = "there", "unknown"
 class Name(NamedTuple):
     """A name in a directory. `place` is the first path with this name: a memory's path, or a path in a subdirectory.
 
-    `was` is the id of the memory's version at that path. For a directory it is THERE, or UNKNOWN if too many versions
-    are in it. It is None if no memory was there after the entry. `step` is the number of names that the search has seen
-    so far.
+    If `place` is a memory's path, `was` is the id of the version that the memory had there after the entry, or None if
+    no memory was there. For a subdirectory, `was` is THERE or None; it is UNKNOWN if none of the first LOOK versions in
+    it was current, but there are more. `step` is the number of names that the search has seen so far.
     """
 
     place: str

@@ -1,5 +1,5 @@
-"""Alarms for the administrators of the hub. They are few: an alarm is sent only after it has lasted some time, and not
-again for a day."""
+"""Alarms for the administrators of the hub. They are few: an alarm is sent only after it has lasted for LASTS, and not
+again within AGAIN."""
 
 import shutil
 from collections.abc import Iterator
@@ -96,8 +96,8 @@ def _alarms() -> Iterator[Alarm]:
 def _may_go(alarm: Alarm, at: datetime) -> bool:
     """Return whether the row of an alarm may be deleted: the alarm is over, and nothing needs the row any more.
 
-    The row of an alarm that was sent recently is kept, so that the alarm is not sent again each time it returns. The
-    row of an alarm that has just ended is kept until webhooks have reported the end.
+    If an alarm was sent less than AGAIN ago, its row is kept, so that the alarm is not sent again each time it returns.
+    If an alarm ended less than AGAIN ago, its row is kept, so that webhooks can report the end.
     """
     if alarm.state == AlarmState.RAISED:
         return False

@@ -240,7 +240,8 @@ def answered(
 
 
 def _deliver_notes(store: tree.Tree, record: Record, first: int | None) -> None:
-    """Deliver the notes that wait for the agent. A view that repeats the call `first` delivers the same notes again."""
+    """Deliver the agent's new notes at the viewed memory. A view that repeats the call `first` delivers the same
+    notes."""
     note = None
     if first is not None:
         row = sql.one(sql.NOTE, store.store, first)

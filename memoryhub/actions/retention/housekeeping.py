@@ -1,4 +1,4 @@
-"""Deletes expired browser sessions, and tool calls too old to be repeated."""
+"""Deletes expired browser sessions, and stored calls of tools that are too old to be sent again."""
 
 from datetime import datetime, timedelta
 
@@ -22,8 +22,8 @@ def forget_sessions(at: datetime, most: int = 1_000) -> None:
 
 
 def forget_calls(clock: datetime, most: int = 1_000) -> int:
-    """Delete at most `most` calls that are too old to be sent again, in one short transaction; return the number of
-    deleted calls.
+    """Delete at most `most` stored calls, in one short transaction; return how many were deleted. These are calls older
+    than MEMORYHUB_IDEMPOTENCY_DAYS whose store has had KEPT_ENTRIES entries since, or that are older than LONGEST.
 
     `clock` is the time of `core.hub.clock`, which a jump of the computer's clock moves only a little.
     """

@@ -76,8 +76,8 @@ def with_pattern(store_id: str | None, pattern: str, other_than: str = "") -> Re
 
 
 def last_saved(policy_id: str, chains: Sequence[str], at: datetime) -> AuditEntry | None:
-    """Return the newest entry before a moment, in one of the chains, that created or changed a policy; None if there is
-    none.
+    """Return the newest entry that created or changed a policy at the moment `at` or before. The entry is from the
+    first of the `chains` that has one; None if no chain has one.
 
     Entries that save policies are few, so it takes little time to search their inputs.
     """

@@ -52,8 +52,8 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A memory that matches. `lines` are its first matching lines, and `more` is the number of the other matching
-    lines."""
+    """A memory that matches. `lines` are its matching lines, at most MOST_LINES, and `more` is the number of the other
+    matching lines."""
 
     memory: Memory
     in_path: Sequence[Span]

@@ -356,8 +356,8 @@ def _versions(
 
 
 def _beneath(chain: str, path: str, low: int, high: int, newest: bool) -> Seqs | None:
-    """Return a function that returns the seqs of entries about paths under a directory. Return None if there are too
-    many entries to sort."""
+    """Return a function that returns the seqs of entries about paths under a directory. Return None if there are more
+    than FEW such entries, which are too many to sort."""
     tables: tuple[QuerySet[Any], ...] = (
         AuditEntry.objects.of_chain(chain).beneath(path),
         MemoryVersion.objects.filter(store_id=chain).under(path),

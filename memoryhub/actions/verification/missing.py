@@ -1,8 +1,9 @@
 """Records why entries that checkpoints name are missing from the database, for example after a restore.
 
 The record is an act with an entry in the hub's chain. For each chain, it names the last entry that exists and the last
-entry in a checkpoint. It explains the checkpoints between these two entries, if they are older than the act. If the
-clock was ahead when some of them were written, the record has the period of their moments, and explains these too.
+entry in a checkpoint. It explains the checkpoints that name an entry between these two and that are older than the act.
+If some of these checkpoints were written while the clock was ahead, they seem to be newer than the act. The record then
+has the period of their times, and explains them too.
 """
 
 import json

@@ -84,8 +84,8 @@ def _size(chain_id: str) -> int:
 
 
 def _not_checked(size: int) -> str:
-    """Return a sentence about a chain that is too long to verify for a download. It names the last recorded check of
-    all entries."""
+    """Return a sentence about a chain of `size` entries that was not verified, because the chains of one download may
+    have only MOST entries together. The sentence names the last recorded check of all chains."""
     run = runs.last()
     if run is None:
         before = "it has recorded no check"

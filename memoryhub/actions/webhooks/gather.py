@@ -81,8 +81,8 @@ def begin(store_id: str | None) -> None:
 def gather(at: datetime, most: int = 10, *, turn: int = 0, hurry: bool = False) -> bool:
     """Create the deliveries of new entries in at most `most` transactions; return whether all entries were read.
 
-    `turn` selects the chain to start with, so that a busy chain does not delay the others. With `hurry`, each
-    transaction creates more deliveries.
+    `turn` selects the chain to start with, so that a busy chain does not delay the other chains. With `hurry`, a
+    transaction creates about ROWS_IN_A_HURRY deliveries instead of ROWS.
     """
     wanting = _wanting()
     if not wanting:

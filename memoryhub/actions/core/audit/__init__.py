@@ -91,9 +91,9 @@ class Record(NamedTuple):
 
     The entry has a commitment to `answer`. It also stores the answer, unless `rendered` says that the answer can be
     rendered again. `redactions` are the commitments of the entry's Redaction rows, sorted by the ids of the rows.
-    `has_notes` says whether notes of reviewers wait at the memory that was read, for this or another agent; it is not
-    stored. `text` is the text of the version that the act made, if the input may contain the same text: the entry does
-    not store the text a second time.
+    `has_notes` says whether the memory that was read has notes that this or another agent has not received yet; it is
+    not stored. `text` is the text of the version that the act made, if the input may contain the same text: the entry
+    does not store the text a second time.
     """
 
     command: str | None

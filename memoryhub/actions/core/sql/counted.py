@@ -9,10 +9,10 @@ from memoryhub.actions.core.sql import Statement
 
 
 def counted(queries: Iterable[QuerySet[Any, Any]]) -> tuple[Statement, tuple[object, ...]]:
-    """Return the statement, and its values.
+    """Return the statement that counts the rows of each of the `queries`, and the values for its placeholders.
 
-    Django takes several times as long to build such queries as a database to answer them. A caller that counts often
-    keeps the statement, and gives other values in the place of those with which it was built.
+    Django takes several times as long to build this statement as a database to run it. A caller that counts often keeps
+    the statement, and runs it again with other values.
     """
     parts = [query.query.sql_with_params() for query in queries]
     counts = ", ".join(f"(select count(*) from ({part}) counted)" for part, _ in parts)

@@ -82,7 +82,8 @@ def memories_at(store: str, places: Sequence[str], *, full: bool) -> list[Row]:
 
 
 def moment(value: datetime | str) -> str:
-    """Return a time from the driver in the API's format. SQLite's driver returns text without a zone."""
+    """Return the time `value`, in the form in which the database's driver returns it, in the format of the API.
+    SQLite's driver returns text without a zone."""
     if isinstance(value, datetime):
         return chain.moment(value)
     return value.replace(" ", "T") + ("Z" if "." in value else ".000000Z")

@@ -23,8 +23,8 @@ _thread = threading.local()
 
 
 class _Last:
-    """Times on the monotonic clock: `asked`, when another thread of this process last began to write, and `rest_until`,
-    until when all work that gives way rests."""
+    """Times on the monotonic clock: `asked` is when a thread that does not give way last began to write, and
+    `rest_until` is the time until which all work that gives way rests."""
 
     asked = float("-inf")
     rest_until = float("-inf")
@@ -55,12 +55,14 @@ def stop_giving_way() -> None:
 
 
 def others_write() -> bool:
-    """Return whether any other thread of this process has begun to write within the last RECENT seconds."""
+    """Return whether a thread of this process that does not give way has begun to write within the last RECENT
+    seconds."""
     return time.monotonic() - _Last.asked < RECENT
 
 
 def arrive() -> None:
-    """Begin to write. If others write, work that gives way first rests for as long as its last transaction took."""
+    """Begin to write. A thread that gives way first rests until `_Last.rest_until`, as long as others write. If it
+    gives way to other processes too, it rests in any case."""
     if not _way():
         _Last.asked = time.monotonic()
         return

@@ -43,7 +43,8 @@ class NotOpen(Exception):
 
 
 def start(store_id: str | None, act: Act, at: datetime) -> Run:
-    """Create a run for all items that are due, and return the run. If a guard stopped it, the run waits for a person.
+    """Create a run for all items that are due, and return the run. If one of the reasons in `Guard` applies, the run
+    does not begin: it waits for a person.
 
     If `store_id` is None, it is a run over the hub's own audit. Raises NothingDue, AlreadyOpen and NoSuchStore.
     """
