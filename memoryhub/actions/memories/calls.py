@@ -240,8 +240,7 @@ def answered(
 
 
 def _deliver_notes(store: tree.Tree, record: Record, first: int | None) -> None:
-    """Deliver the agent's new notes at the viewed memory. A view that repeats the call `first` delivers the same
-    notes."""
+    """Deliver the agent's new notes at the memory. A view that repeats the call `first` gets the same notes again."""
     note = None
     if first is not None:
         row = sql.one(sql.NOTE, store.store, first)
