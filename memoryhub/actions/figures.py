@@ -278,7 +278,7 @@ def _ids(found: Any, most: int) -> list[str]:
 
 
 def _growing(store_id: str, at: datetime) -> list[tuple[str, int]]:
-    """Return (id, added bytes) of the memories that grew most in the period GROWING before a moment."""
+    """Return (id, added bytes) of the memories that grew most in the period GROWING that ended at the moment `at`."""
     since = at - GROWING
     earlier = AuditEntry.objects.of_chain(store_id).filter(at__lt=since).order_by("-at", "-seq")
     seq = earlier.values_list("seq", flat=True).first() or 0

@@ -157,8 +157,8 @@ def propose(run_id: str, store_id: str, act: Act) -> Proposed:
 
 
 def propose_in(store: Tree, run: ClaudeRun, made: Sequence[Made]) -> Proposed:
-    """Open the proposal of these changes, and add its event to the run. If an earlier proposal of the run is still
-    open, it is withdrawn."""
+    """Open the proposal of the changes `made`, and add its event to the run. If an earlier proposal of the run is still
+    open, that one is withdrawn."""
     proposed = Proposed()
     wanted = [(one, change) for one in made if (change := _wanted(store, one, proposed)) is not None]
     try:

@@ -57,7 +57,7 @@ class TooManyNotes(Exception):
 
 
 class NoSuchLines(Exception):
-    """The version does not have these lines."""
+    """The version does not have the lines to which the comment should belong."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -139,8 +139,8 @@ def _redact_entries(store: Tree, version: MemoryVersion, evidence: Evidence, pro
 def calls_at(store: Tree, versions: Iterable[MemoryVersion]) -> Iterator[Q]:
     """Yield conditions for the calls that may quote versions of a memory, oldest first.
 
-    These are the calls at the path of the memory while the memory was there, except calls on another memory. While the
-    memory is in the trash, other memories can have its path, so these calls are left out.
+    These are the calls at the path of the memory while the memory was there, except calls on another memory. Calls from
+    the time when the memory was in the trash are left out, because other memories can have its path then.
     """
     for (path, is_gone), group in groupby(versions, key=lambda one: (one.path, one.operation == Operation.DELETED)):
         if path is None or is_gone:

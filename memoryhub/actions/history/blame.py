@@ -90,8 +90,8 @@ def between(memory: Memory, first: int, last: int, most: int) -> History:
 
 
 def _back(memory: Memory, rows: Sequence[Row]) -> dict[int, tuple[str, ...]]:
-    """Return {number of a version: texts} for each given version that is an undo. The memory had these texts just
-    before the versions that were undone.
+    """Return {number: texts} for those of the versions `rows` that are undos. The texts are those that the memory had
+    just before the versions that the undo undid.
 
     `rows` must be in order.
     """

@@ -1,4 +1,4 @@
-"""Lists the names that a directory contained after an entry, with index searches that skip from name to name."""
+"""Lists the names that a directory contained right after an entry, with index searches that skip from name to name."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -31,11 +31,11 @@ class Name(NamedTuple):
 
 
 def names_at(store_id: str, within: tuple[str, str, str], seq: int, *, steps: int, most: int) -> list[Name]:
-    """Return at most `most` names in a directory after the entry `seq`, sorted by path.
+    """Return at most `most` names that a directory contained right after the entry `seq`, sorted by path.
 
     `within` is (low, begin, high): the directory's paths are between `low` and `high`, and the search begins at
-    `begin`. It stops after `steps` names. The last of them is then returned even if its `was` is None, so that the
-    caller can continue there.
+    `begin`. It stops after `steps` names. The last of these names is then returned even if its `was` is None, so that
+    the caller can continue there.
     """
     if seq <= FEW:
         return list(islice(_of_few(store_id, within, seq), most))
@@ -53,7 +53,7 @@ def names_at(store_id: str, within: tuple[str, str, str], seq: int, *, steps: in
 
 
 def _of_few(store_id: str, within: tuple[str, str, str], seq: int) -> Iterator[Name]:
-    """Yield the names from all versions that were current after the entry, using the index (store, seq)."""
+    """Yield the names from all versions that were current right after the entry `seq`, using the index (store, seq)."""
     low, begin, high = within
     current = MemoryVersion.objects.filter(store_id=store_id).as_of(seq).values_list("path", "pk")
     seen = ""

@@ -26,7 +26,7 @@ def restore_plan(store_id: str, seq: int, *, path: str | None = None, memory: st
 
 
 def _concerned(store_id: str, seq: int, path: str | None, memory: str | None) -> set[str]:
-    """Return the ids of the memories that may have changed since the entry."""
+    """Return the ids of the memories that may have changed since the entry `seq`."""
     if memory is not None:
         return {memory}
     if path:
@@ -51,7 +51,7 @@ def _changes(store_id: str, seq: int, concerned: Iterable[str]) -> Iterator[Chan
 
 
 def _was_removed(memory: Memory, seq: int) -> bool:
-    """Return whether retention may have removed the version that was current after the entry."""
+    """Return whether retention may have removed the version that was current right after the entry `seq`."""
     rows = Redaction.objects.of_memories(memory.store_id, [memory.pk]).removed()
     first = rows.filter(number=1).first()
     if first is None:  # it still exists, or it and the entry that recorded its removal were both removed
@@ -60,8 +60,8 @@ def _was_removed(memory: Memory, seq: int) -> bool:
 
 
 def _states(store_id: str, seq: int, ids: list[str]) -> dict[str, tuple[MemoryVersion | None, list[MemoryVersion]]]:
-    """Return {memory: (the version that was current after the entry or None, the newest versions made after the
-    entry)}."""
+    """Return {memory: (version, later)}. `version` is the version that was current right after the entry `seq`, or None
+    if there was none. `later` are the newest of the versions that were made after that entry."""
     found: dict[str, tuple[MemoryVersion | None, list[MemoryVersion]]] = {}
     versions = MemoryVersion.objects.filter(store_id=store_id, memory_id__in=ids)
     newest = versions.filter(seq__gt=seq, number__gt=F("memory__version_count") - MOST_LATER)

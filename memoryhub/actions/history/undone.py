@@ -129,8 +129,8 @@ class Undoing:
 
 
 def undoing(store_id: str, seqs: Collection[int]) -> dict[int, Undoing]:
-    """Return {seq of an entry: how far it is undone} for the given entries of which an undo in force undid all versions
-    or some."""
+    """Return {seq of an entry: how far it is undone} for those of the entries `seqs` of which undos that are in force
+    undid all versions, or some."""
     made, here = dict[str, int](), dict[str, str]()
     for part in in_parts(sorted(set(seqs))):
         rows = MemoryVersion.objects.filter(store_id=store_id, seq__in=part).values_list("pk", "seq", "memory_id")
@@ -228,8 +228,8 @@ def consequences(store_id: str, versions: Collection[str], kept: Collection[str]
 def _elsewhere(
     store_id: str, seqs: Collection[int], versions: Collection[str], kept: Collection[str]
 ) -> dict[int, frozenset[str]]:
-    """Return {seq: the memories in which this entry stays in force}. In these, the entry made a version that is not in
-    `versions`, or the memory is in `kept`."""
+    """Return {seq: the memories in which this entry stays in force}. A memory is one of these if it is in `kept`, or if
+    the entry made a version in it that is not in `versions`."""
     found: dict[int, set[str]] = {seq: set() for seq in seqs}
     for part in in_parts(sorted(seqs)):
         made = MemoryVersion.objects.filter(store_id=store_id, seq__in=part).values_list("seq", "memory_id", "pk")

@@ -37,8 +37,8 @@ class Since:
 def since_approved(store_id: str, memories: Collection[str], user_id: str) -> dict[str, Since]:
     """Return {memory: its changes since the person last approved it}, with at most five queries.
 
-    A memory is left out if this is unknown: retention has removed the version to compare with, or that version is not
-    among the last LOOK_BACK.
+    A memory is left out if its changes are unknown: retention has removed the version to compare with, or that version
+    is not among the last LOOK_BACK.
     """
     own = _own(store_id, memories, user_id)
     found = list(_with_settled(store_id, memories))
@@ -71,8 +71,12 @@ def _own(store_id: str, memories: Collection[str], user_id: str) -> dict[str, in
 
 
 def _with_settled(store_id: str, memories: Collection[str]) -> Iterable[tuple[str, int, int | None, int]]:
-    """Return for each memory its id, its newest number, the number of the last settled version before the first waiting
-    one, and the number of the oldest version that was considered."""
+    """Return four values for each memory: its id; its newest number; a settled number, or None; and the number of the
+    oldest version that was considered (at most LOOK_BACK are).
+
+    The settled number is that of the last version, before the first one that awaits review, that someone approved or
+    that needs no review.
+    """
     of_memory = MemoryVersion.objects.filter(store_id=OuterRef("store_id"), memory_id=OuterRef("pk"))
     near = of_memory.filter(number__gt=OuterRef("version_count") - LOOK_BACK)
     first = near.unreviewed().order_by("number").values("number")[:1]
@@ -94,7 +98,8 @@ def _any_of(store_id: str, conditions: Iterable[Q]) -> QuerySet[MemoryVersion]:
 
 
 def _writers(store_id: str, after: Mapping[str, int]) -> dict[str, tuple[str, ...]]:
-    """Return {memory: names of the authors of its versions after a number, the last author first}."""
+    """Return {memory: names of the authors of its versions whose numbers are above the memory's number in `after`}. The
+    author of the newest version comes first."""
     later = _any_of(store_id, (Q(memory_id=memory, number__gt=number) for memory, number in after.items()))
     made = list(later.order_by("-number").values_list("memory_id", "seq"))
     entries = AuditEntry.objects.of_chain(store_id).of_seqs({seq for _, seq in made})

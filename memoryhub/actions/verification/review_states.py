@@ -138,8 +138,8 @@ def _versions(store_id: str, entry: AuditEntry, details: dict[str, Any]) -> list
 def _reverted(store_id: str, seq: int, details: dict[str, Any]) -> Collection[str]:
     """Return the ids of the versions that an entry reverted.
 
-    If the entry has only a digest of the ids, they are the versions of its reviews, if these match the digest;
-    otherwise they are the versions that the entry undid.
+    If the entry's input has only a digest of these ids, the versions of its reviews are returned if they match the
+    digest. If they do not, the versions that the entry undid are returned.
     """
     named = details["reverted"]
     if not isinstance(named, dict):

@@ -44,7 +44,7 @@ def replay(webhook_id: str, delivery_id: str, act: Act) -> bool:
 
 
 def replay_failed(webhook_id: str, since: datetime, act: Act) -> int:
-    """Send again the failed deliveries that were created after a moment, oldest first; return their number.
+    """Send again the failed deliveries that were created after the moment `since`, oldest first; return their number.
 
     At most MOST_REPLAYED are sent. Raises IsPaused.
     """

@@ -201,7 +201,7 @@ def delete_webhook(webhook_id: str, act: Act) -> None:
 
 
 def secrets_of(webhook: Webhook, at: datetime) -> list[str]:
-    """Return the secrets that are valid at a moment; the current one is first."""
+    """Return the secrets that are valid at the moment `at`; the current one is first."""
     generations = [webhook.generation]
     if webhook.previous_until is not None and webhook.previous_until > at:
         generations.append(webhook.generation - 1)

@@ -44,8 +44,9 @@ the deliveries are sent again."""
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One delivery to send. `tries` counts all its tries; `attempts` counts those since it was last reset. `body` has
-    the bytes to send."""
+    """One delivery to send. `tries` counts all its tries. `attempts` counts the tries since a person last sent the
+    delivery again or resumed the webhook. A delivery that is `aside` does not delay later ones. `body` has the bytes to
+    send."""
 
     webhook: str
     delivery: str

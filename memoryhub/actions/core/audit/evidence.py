@@ -100,7 +100,8 @@ class Evidence:
         return tuple(row.commitment for row in rows)
 
     def _forget_older(self) -> None:
-        """Delete the salts of earlier redactions of these places, with which guesses could be checked."""
+        """Delete the salts of earlier redactions of the same places, because guesses could be checked with these
+        salts."""
         older = Redaction.objects.of_chain(self.store.store).filter(salt__isnull=False)
         versions = [row.version for row in self.rows if row.version]
         for part in in_parts(versions):

@@ -1,7 +1,7 @@
 """Memory versions in the form of the API: one version, or pages of versions, newest first.
 
-A page compares only a limited number of rows with its filters. So a page can be shorter than its limit, or empty,
-although another page follows.
+For one page, about MOST_LOOKED_AT rows are compared with the filters. So a page can be shorter than its limit, or
+empty, although another page follows.
 """
 
 from collections.abc import Sequence

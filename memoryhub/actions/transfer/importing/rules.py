@@ -95,9 +95,9 @@ def taken(store: Tree, job: Import, item: ImportItem) -> Record | None:
 
 
 def _with_lines(one: Fitting, told: dict[str, Any], here: Here, store: str) -> Fitting:
-    """Return a rule that protects the same lines here: in the imported version or, if it was not imported, in a version
-    with the same text. The rule gets the path of that version's memory, which may have been imported under another
-    path."""
+    """Return the rule with the lines that it protects here. They are lines of the imported version or, if that version
+    was not imported, of a version with the same text. The rule gets the path of that version's memory, which may have
+    been imported under another path."""
     lines = one.rule.only_if
     if one.why or not isinstance(lines, Lines):
         return one
