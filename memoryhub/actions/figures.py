@@ -118,7 +118,8 @@ def _entries(store_id: str, seq: int, most: int) -> list[tuple[Any, ...]]:
 
 
 def _changes(store_id: str, after: int, last: int) -> Iterator[tuple[date, int, int]]:
-    """Yield (day, memories, bytes) for each version between two entries: the differences from the previous version.
+    """Yield (day, memories, bytes) for each version made by the entries after `after` up to `last`. The numbers are the
+    differences from the previous version of the memory.
 
     If the previous version was removed, its size is unknown, and no bytes are counted. In an imported history, the
     previous version is one of the same import.

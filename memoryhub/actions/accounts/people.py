@@ -225,7 +225,7 @@ def _join(store: tree.Tree, invitation: Invitation, user: User, at: datetime) ->
 def first_administrator_link(*, at: datetime) -> str | None:
     """Return the token of a new invitation for the first administrator, or None if there is an administrator.
 
-    Earlier invitations of this kind are withdrawn.
+    Earlier invitations for the first administrator are withdrawn.
     """
     if User.objects.filter(is_superuser=True, is_active=True).exists():
         return None

@@ -150,8 +150,8 @@ def give_back(counters: Iterable[Counter], *, passed: bool) -> None:
 
 
 def forget(at: datetime, most: int = 1_000) -> int:
-    """Delete at most `most` counters that had no attempt for so long that they would begin again at zero; return how
-    many were deleted."""
+    """Delete at most `most` counters that had no attempt for more than WINDOW, and would therefore begin again at zero.
+    Return how many were deleted."""
     with writing():
         old = TryCounter.objects.filter(last_at__lt=at - WINDOW - timedelta(minutes=1)).order_by("last_at")
         return TryCounter.objects.filter(pk__in=[row.pk for row in old[:most]]).delete()[0]

@@ -87,13 +87,15 @@ class Change:
     """One memory in a plan: its state now, and its possible states.
 
     `then` is its state after APPLY, `before` its state after BEFORE (None: not offered). `head` and `number` are those
-    of the memory's newest version. `later` are versions that others made after the undone ones, oldest first. In a
-    restore, `later` has only the newest such version, `more_later` is the number of the others, and `version` is the id
-    of the version to which the memory returns. BEFORE drops `later_lines` of their lines (None: not counted).
-    `cancelled` are versions of earlier undos that are skipped together with the undone ones. The first of `choices` is
-    the proposed one. In a plan of a proposal, `replaced` are the ids of those of its agent's changes that later changes
-    replaced completely, and `cut` of those that they replaced in part. `refused` are the choices that the legal hold
-    `held` forbids; they are not among `choices`.
+    of the memory's newest version. The first of `choices` is the proposed one. `refused` are the choices that the legal
+    hold `held` forbids; they are not among `choices`.
+
+    In a plan that undoes versions, `later` are the versions that others made after the undone ones, oldest first.
+    BEFORE drops `later_lines` of the lines of these later versions (None: not counted). `cancelled` are versions of
+    earlier undos that are skipped together with the undone versions. In a restore, `version` is the id of the version
+    to which the memory returns, `later` are the newest of the versions after that one, and `more_later` is the number
+    of the others. In a plan of a proposal, `replaced` are the ids of those changes of its agent that later changes
+    replaced completely, and `cut` of those that they replaced in part.
     """
 
     memory: str

@@ -140,7 +140,7 @@ class Place:
     since: Callable[[models.QuerySet[Any], str, int], models.QuerySet[Any]] | None = None
 
     def having(self, store_id: str, terms: Terms, after: int = 0) -> Iterator[tuple[Any, str]]:
-        """Yield (row, column) for each value that contains one of the texts.
+        """Yield (row, column) for each value that contains one of the `terms`.
 
         With `after`, a table with `since` is searched only for rows that entries after this seq wrote.
         """

@@ -87,7 +87,8 @@ def remains() -> Remains:
 
 
 def scrub_small() -> None:
-    """Remove the copies right after a redaction, unless the file is large or a transaction is open."""
+    """Remove the copies right after a redaction, unless the file has more than AT_ONCE_BYTES or a transaction is
+    open."""
     if connection.in_atomic_block or _size() > AT_ONCE_BYTES:
         return
     try:
@@ -104,8 +105,8 @@ def scrub_due(at: datetime) -> None:
 
 
 def is_due(there: Remains, at: datetime) -> bool:
-    """Return whether to remove the copies now: from a small file at once, from a large file at the chosen hour, or a
-    day later if that was missed.
+    """Return whether to remove the copies now. From a file of at most AT_ONCE_BYTES, they are removed at once. From a
+    larger file, they are removed at the chosen hour or, if that was missed, a day later.
 
     A person's request (`asked`) makes the clean-up due at once. If the clock was set back, the clean-up may be early or
     a day late, but always takes place.

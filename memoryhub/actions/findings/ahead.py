@@ -33,11 +33,11 @@ NOTHING = Ahead({})
 
 
 def of_command(store_id: str, command: Command | ToolError) -> Ahead:
-    """Return the findings of a store's rules in the text that a command writes. For a short text, return an empty
-    result.
+    """Return the findings of a store's rules in the text that a command writes. For an edit of a text with fewer than
+    LONG characters, return an empty result.
 
-    Raises NotTogether in the thread that commits. On PostgreSQL, an edit that writes a short text is screened later,
-    under the lock: there, only writers of the same store wait, not the whole hub.
+    Raises NotTogether in the thread that commits. On PostgreSQL, an edit that writes fewer than LONG characters is
+    screened later, under the lock: there, only writers of the same store wait, not the whole hub.
     """
     if isinstance(command, Create):
         return Ahead(of_text(store_id, None, command.file_text))

@@ -52,7 +52,7 @@ class Nothing(Exception):
 
 
 class _Content(NamedTuple):
-    """The text and the path that a memory had before a version. `text` is None if there was none, or if it was
+    """The text and the path that a memory had right before some version. `text` is None if there was none, or if it was
     redacted."""
 
     memory: str
@@ -191,8 +191,8 @@ def _findings(scan: Scan, versions: Sequence[_Version], at: datetime) -> Iterato
 
 
 def _before(scan: Scan, versions: Sequence[_Version]) -> _Content | None:
-    """Return the last content that the memory of the first of these versions had before that version; None if the scan
-    has not read a version of that memory yet."""
+    """Return the last content that the memory of `versions[0]` had before `versions[0]`. Return None if the scan has
+    not read a version of that memory yet."""
     memory, number = _place(scan.position)
     if not versions or versions[0].memory != memory:
         return None

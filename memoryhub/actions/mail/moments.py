@@ -9,6 +9,6 @@ less."""
 
 
 def has_passed(since: datetime, wait: timedelta, at: datetime) -> bool:
-    """Return whether `wait` has passed since a moment. Return True also if the moment is so far in the future that the
-    clock must have been ahead."""
+    """Return whether `wait` has passed since the moment `since`. Return True also if `since` is more than AHEAD in the
+    future, because the clock must have been ahead when `since` was noted."""
     return at - since >= wait or since - at > AHEAD

@@ -111,10 +111,11 @@ def rehearse(
 
 
 def by_then(items: Iterable[Item], rules: Rules, now: datetime) -> list[Item]:
-    """Return the items of a rehearsal as they will be at the moment of `rules`, if runs take place every hour from
+    """Return the items of a rehearsal as they will be at the moment `rules.at`, if runs take place every hour from
     `now` until then.
 
-    A memory that expires early enough is removed permanently before that moment, because its time in the trash is over.
+    A memory that expires early enough is removed permanently before `rules.at`, because its time in the trash is over
+    by then.
     """
     policies, found = {policy.id: policy for policy in rules.policies}, list(items)
     ended: list[int] = []

@@ -87,8 +87,8 @@ def keep(store: Tree, copy_id: str, name: str) -> None:
     """Turn a throw-away copy of a locked store into a memory store of its own. The members of the original get the same
     roles in it.
 
-    Webhooks get no events for what happened in the copy before, but the audit stream gets its whole audit. Raises
-    NoSuchStore.
+    Webhooks get no events for what happened in the copy before, but the audit stream gets the whole audit of the copy.
+    Raises NoSuchStore.
     """
     original = MemoryStore.objects.get(pk=store.store)
     copy = tree.lock(copy_id, store.act._replace(session=None))

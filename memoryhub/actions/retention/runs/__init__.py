@@ -1,6 +1,6 @@
 """Runs of the retention policies: a run removes all items that are due when it is created, in short transactions.
 
-People can stop a run, allow one that a guard stopped, and undo one.
+People can stop a run, allow a run that a `Guard` stopped, and undo a run.
 """
 
 import threading
@@ -131,7 +131,8 @@ def step(run_id: str, at: datetime) -> bool:
 def allow(run_id: str, act: Act) -> None:
     """Let a run that a guard stopped continue. Raises NotOpen.
 
-    If the clock was ahead and has been corrected, the run continues with the earlier time.
+    If the moment of the run is later than the moment of this act, because the clock was ahead, the run continues with
+    the moment of this act.
     """
     with writing():
         run, store = _opened(run_id, act, RunState.WAITING)

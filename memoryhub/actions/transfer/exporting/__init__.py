@@ -209,7 +209,7 @@ def _scope_of(store: Tree, items: Iterable[Item]) -> Scope:
 def _record(wanted: Wanted, items: Iterable[Item]) -> Record:
     """Return the record of an export. It has the path and the memory of a single item.
 
-    The input has the first paths and the totals.
+    Its input has the paths of `named_of`, and the totals of all items.
     """
     items = list(items)
     one = items[0] if len(items) == 1 else None

@@ -69,8 +69,8 @@ class HeldExport:
 
 
 def begin(store_id: str, hold_id: str, act: Callable[[], Act], *, whole_case: bool = False) -> HeldExport:
-    """Write the entry of an export of the memories that a legal hold or, with `whole_case`, all legal holds of its case
-    hold now. Return the export.
+    """Begin an export of the memories that a legal hold holds now: write its entry, and return the export. With
+    `whole_case`, it has the memories that all legal holds of the same case hold.
 
     Raises NothingHeld, and tree.NoSuchStore.
     """
@@ -87,8 +87,8 @@ def begin(store_id: str, hold_id: str, act: Callable[[], Act], *, whole_case: bo
 
 
 def holds_with(store_id: str, hold_id: str, at: datetime, *, whole_case: bool) -> list[Hold]:
-    """Return the legal hold with this id or, with `whole_case`, all legal holds of its case; an empty list if that hold
-    has ended."""
+    """Return a list with the legal hold that has this id. With `whole_case`, the list has all legal holds of its case.
+    If the hold with this id has ended, the list is empty."""
     legal = Hold.objects.of_store(store_id).legal().active(at)
     hold = legal.filter(pk=hold_id).first()
     if hold is None or not (whole_case and hold.case_number):

@@ -96,8 +96,8 @@ def write_of_proposal(
 def _rows(
     store: Tree, thread: dict[str, Any], place: dict[str, Any], about: dict[str, Any], first: int
 ) -> Iterator[Comment]:
-    """Yield the comments of a conversation. Only the first comment has the place. `first` is how many comments come
-    before this conversation; with it, comments of the same time keep their order."""
+    """Yield the comments of a conversation. Only the first comment gets the columns `place`. `first` is how many
+    comments come before this conversation; with it, comments of the same time keep their order."""
     resolved_at = clamped(store, thread["resolved_at"]) if thread["resolved_at"] else None
     began, latest = "", None
     for number, (name, said, at, edited, removed) in enumerate(thread["comments"], first):

@@ -58,8 +58,8 @@ def _governing(bundle: Bundle, number: int, place: str) -> Iterable[ImportItem]:
 
 
 def _without_gaps(memories: Iterable[BundledMemory]) -> Iterable[BundledMemory]:
-    """Yield the memories. If more versions of a memory are missing than MOST_GAPS and MOST_GAPS_IN_ALL allow, its
-    versions get new numbers without gaps."""
+    """Yield the memories. If a memory lacks more than MOST_GAPS versions, or if all memories would lack more than
+    MOST_GAPS_IN_ALL, the memory's versions get new numbers without gaps."""
     gaps = 0
     for memory in memories:
         missing = memory.versions[-1].number - len(memory.versions)
