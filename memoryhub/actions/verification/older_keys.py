@@ -1,8 +1,8 @@
 """Checks which audit key each entry of a chain needs.
 
-A rotation signs the entry that is then the last one of a chain with the new key. That entry and the entries before it
-may have been written with older keys. The hash of the signed entry covers all of them, so anyone who has an older key
-can neither change one of them nor add one after them.
+When the audit key is rotated, the last entry of each chain is signed with the new key. That entry and the entries
+before it may have been written with older keys. The hash of that entry covers all of them, so anyone who has an older
+key can neither change one of them nor add one after them.
 """
 
 from collections import Counter
