@@ -216,7 +216,7 @@ def recorded_views(get_response: GetResponse) -> GetResponse:
 
 def back_to_the_page(get_response: GetResponse) -> GetResponse:
     """If the sign-in of a person has expired, and the request is for a part of a page or sends a form, lead the person
-    back to that page after the sign-in: the address of such a request may be no page."""
+    after the next sign-in to the page from which the request came. The request's own address may be no page."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         response = get_response(request)

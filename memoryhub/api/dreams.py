@@ -138,7 +138,7 @@ def _found(call: Call, dream_id: str) -> ClaudeRun:
 
 
 def _inputs(body: CreateDream) -> tuple[str, Sequence[str]]:
-    """Return the memory store and the sessions. Raises Problem (400)."""
+    """Return the id of the memory store and the ids of the sessions in `body.inputs`. Raises Problem (400)."""
     stores = [one.memory_store_id for one in body.inputs if one.type == "memory_store"]
     sessions = [one.session_ids for one in body.inputs if one.type == "sessions"]
     if len(stores) != 1 or len(sessions) != 1:
@@ -169,7 +169,7 @@ def _require_may(request: HttpRequest, call: Call, store_id: str, *, updates: bo
 
 
 def _done(do: Callable[[], ClaudeRun], not_now: str = "") -> ClaudeRun:
-    """Return what an action returns; its errors become Problems."""
+    """Return what the action `do` returns; its errors become Problems. `not_now` is the message for NotNow."""
     try:
         return do()
     except NoSuchSessions as error:

@@ -141,7 +141,8 @@ def _test(mail: Mail, user: User, at: datetime) -> Letter | None:
 
 
 def _second(mail: Mail, user: User, at: datetime) -> Letter | None:
-    """Return the message that a request waits for this person, or that this person's request was decided."""
+    """Return the message about an act that needs a second person: to a `user` who may decide, that it waits; to the
+    `user` who asked for it, that it was decided. None if there is nothing to tell this user."""
     request = (
         ActRequest.objects.filter(pk=mail.about, expires_at__gt=at).select_related("asked_by", "decided_by").first()
     )

@@ -45,7 +45,8 @@ class Post:
     def work(self, now: datetime) -> bool | None:
         """Do one round; return False if more is to be done soon.
 
-        Raises JobFailed from the time at which the mail server cannot be used until a message was sent again.
+        Raises JobFailed if the mail server cannot be used, and in every round after that, until a round takes a
+        message from the outbox or none waits there.
         """
         if not outbox.is_on():
             return None

@@ -77,8 +77,8 @@ class Report:
             self._note(Outcome(self.name, self.clock()))
 
     def failed(self, error: BaseException, longest: float = LONGEST_DELAY) -> float:
-        """Return the seconds to wait before the next round. Log and save the failure, unless it is the same error
-        object as last time."""
+        """Log and save the failure, unless `error` is the same object as last time. Return the seconds to wait before
+        the next round: at most `longest`, and at most FIRST_DELAY after a JobFailed."""
         if isinstance(error, JobFailed):
             longest = FIRST_DELAY
         if error is self.last:

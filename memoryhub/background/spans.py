@@ -25,7 +25,7 @@ NO_ERROR = ("ok", "proposed")
 
 
 class Spans:
-    """The spans of this process that were not sent yet: entries to be read, then spans."""
+    """What this process has not sent yet: `noted` entries, to make spans of, and spans that are `waiting`."""
 
     def __init__(self) -> None:
         self.noted: dict[Place, str] = {}
@@ -69,7 +69,7 @@ class Spans:
         return True
 
     def _read(self, now: datetime) -> None:
-        """Make spans of the entries that are committed, and forget entries that will not be committed."""
+        """Make spans of the `noted` entries that are committed. Forget those that after PATIENCE still are not."""
         places = list(self.noted)[:BATCH]
         found = _entries(places)
         for place in places:

@@ -87,7 +87,7 @@ class Syslog:
 
 
 class _Handler(SysLogHandler):
-    """The standard library's client, which says when it fails, and ends each line as servers read them from TCP."""
+    """The standard library's client, but it raises its errors, and ends each line with a line feed over TCP."""
 
     ident = "memoryhub: "
 

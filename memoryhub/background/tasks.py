@@ -149,7 +149,8 @@ def scrub(now: datetime) -> None:
 
 
 class Backups:
-    """Makes the planned backups. As long as the last attempt of any node has failed, each round ends with its error."""
+    """Makes the planned backups. As long as the hub's last attempt has failed, whichever node made it, each
+    round raises the error of that attempt."""
 
     def __init__(self) -> None:
         self.failed = JobFailed("backups")

@@ -160,12 +160,14 @@ class Dispatcher:
 
 
 def _rest(seconds: float, share: int) -> None:
-    """Pause the dispatcher after a step. `seconds` is how long the step took."""
+    """Pause the dispatcher after a step that took `seconds`: for as long as the step or, while calls are answered, for
+    `share` times as long. The pause is at most LONGEST seconds."""
     time.sleep(min(max(PAUSE, share * seconds) if transactions.is_busy() else seconds, LONGEST))
 
 
 def _breathe(seconds: float, much_waits: bool) -> None:
-    """Pause between two deliveries. `seconds` is how long the first one took."""
+    """Pause between two deliveries, of which the first one took `seconds`: for three times as long, within the bounds
+    BREATH, or only for BREATH_IN_A_HURRY if `much_waits`."""
     least, most = BREATH
     time.sleep(BREATH_IN_A_HURRY if much_waits else min(max(least, 3 * seconds), most))
 

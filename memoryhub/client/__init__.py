@@ -367,14 +367,14 @@ def _raise_if_again(sent: Mapping[str, str], paths: Sequence[str]) -> None:
 
 
 def _fewer(error: HubError, most: int) -> int:
-    """Return how many deletions the next message may have, besides two listings; without a limit, raise the error."""
+    """Return how many deletions fit beside two listings. Raise `error` unless its `most_calls` is less than `most`."""
     if not isinstance(error.most_calls, int) or not 1 <= error.most_calls < most:
         raise error
     return max(1, error.most_calls - 2)
 
 
 def _raise_unless_gone(hub: _Hub, answer: object) -> None:
-    """Raise ToolError if the deletion of the unlisted path was refused, unless there is nothing at that path."""
+    """Raise ToolError if the path _UNLISTED was not deleted for another reason than that nothing is there."""
     try:
         _outcome(hub, answer)
     except ToolError as error:

@@ -57,7 +57,10 @@ class State:
 
 
 class Sync:
-    """A directory and a memory store, or the directory `path` of one. `say` takes each line for a person."""
+    """Keeps the directory `root` in step with a memory store, or with the directory `path` of that store.
+
+    `say` takes each line for a person.
+    """
 
     def __init__(self, client: anthropic.Anthropic, store: str, path: str, root: Path, say: Say) -> None:
         self.client, self.store, self.say = client, store, say
@@ -102,8 +105,8 @@ class Sync:
                 self.folder.store(f"{OWN}/state.json", json.dumps(asdict(self.state), indent=1).encode())
 
     def _memories(self) -> Mapping[str, Any]:
-        """Return {path: memory, without its text}. They are listed again only if there is a new version, or after some
-        time."""
+        """Return {path: memory, without its text}. They are listed again only if there is a new version, or after
+        LISTED_EVERY seconds."""
         newest = self.client.beta.memory_stores.memory_versions.list(self.store, limit=1, view="basic").data
         version = newest[0].id if newest else ""
         if version != self._newest or time.monotonic() - self._listed_at >= LISTED_EVERY:
@@ -144,7 +147,10 @@ class Sync:
             self.state.files[relative] = digest
 
     def _bring(self, relative: str, memory: Any, here: str | None, told: str = "", more: str = "") -> None:
-        """Give the file the text of the memory, or delete it."""
+        """Give the file the text of `memory`, or delete the file if that is None.
+
+        `told` is the word for this in the line for a person, and `more` are further words.
+        """
         try:
             self.folder.require(relative, here)  # before the hub notes that the text was read
             if memory is not None:
@@ -159,7 +165,7 @@ class Sync:
         self._print_line(told or ("brought" if memory else "deleted"), relative, more)
 
     def _send(self, relative: str, here: str | None, memory: Any) -> None:
-        """Give the memory the text of the file, or delete it."""
+        """Give the memory the text of the file, or delete the memory if there is no file."""
         data = self.folder.read(relative)
         if digest_of(data) != here:
             raise Busy(relative)
@@ -190,8 +196,8 @@ class Sync:
 
         If a path rule refused the change, the file gets the text of the memory again, because the agent would otherwise
         go on with its own text. After another lasting refusal, such as a limit, the file stays as it is, and is sent
-        again when it changes or after a while. After a refusal that passes by itself, such as too many calls, this
-        comparison ends with the error, and the next comparison sends the file again.
+        again when it changes or after REFUSED_EVERY seconds. After a refusal that passes by itself, such as too many
+        calls, this comparison ends with the error, and the next comparison sends the file again.
         """
         said = error.api_message or f"HTTP {error.status_code}"
         proposal = re.search(r"proposal #(\d+)", said)
@@ -228,9 +234,9 @@ class Sync:
         self._bring(relative, memory, here, "conflict", more)
 
     def _is_waiting(self, relative: str, here: str | None, memory: Any) -> bool:
-        """Return whether the file is as it was proposed and no one has decided yet.
+        """Return whether the file is as it was proposed, so that there is nothing else to do with it.
 
-        If someone has decided, the file gets the decided text.
+        If someone has decided about the proposal, the file gets the text of the memory.
         """
         sha, number = self.state.waiting.get(relative, (None, 0))
         if sha != (here or ""):
@@ -247,7 +253,7 @@ class Sync:
         return True
 
     def _is_refused(self, relative: str, here: str | None) -> bool:
-        """Return whether the hub did not accept the current text of the file, and it is too early to send it again."""
+        """Return whether the hub has refused the file as it is now, less than REFUSED_EVERY seconds ago."""
         since = time.time() - self.state.tried.get(relative, 0.0)
         return self.state.refused.get(relative, "-") == (here or "") and 0 <= since < REFUSED_EVERY
 

@@ -31,7 +31,7 @@ def damage() -> str:
 
 
 def shared_snapshot() -> str:
-    """Return the name of the snapshot of PostgreSQL's open transaction, with which another session sees the same."""
+    """Return the name of the snapshot of PostgreSQL's open transaction. A session that uses it sees the same data."""
     return str(_value("select pg_export_snapshot()"))
 
 

@@ -56,8 +56,10 @@ def options() -> dict[str, Any]:
 
 
 def ask(connect: Callable[[], None], query: str, values: Sequence[object]) -> Rows | None:
-    """Let `connect` take a connection from the pool, and return the rows of a read that was its test. None if it was
-    not tested, since there is no pool."""
+    """Let `connect` take a connection from the pool, which the read `query` tests. Return the rows of this read.
+
+    Without a pool nothing is tested, the query is not sent, and None is returned.
+    """
     asked = _thread.asked = _Asked(query, values)
     try:
         connect()

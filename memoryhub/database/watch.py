@@ -101,9 +101,9 @@ class _Running:
             return
 
     def protect(self) -> None:
-        """Keep the request from being stopped until `protected` is lower again.
+        """Keep the request from being stopped until the caller lowers `protected` again.
 
-        Raises TookTooMuch if it was stopped before.
+        Raises TookTooMuch if the request was already stopped.
         """
         with self.lock:
             if not self.was_stopped:
@@ -113,7 +113,7 @@ class _Running:
         raise TookTooMuch
 
     def note_commit(self) -> None:
-        """Give the request the whole limit once more after its first commit, so that it can answer that it was done."""
+        """After the first commit, give the request its whole limit once more, so that it can still answer."""
         if not self.has_committed:
             self.has_committed, self.before, self.waited = True, self._processor(), 0.0
 
@@ -160,7 +160,7 @@ class Watch:
     """Looks after the requests of all threads, in a thread of its own."""
 
     def __init__(self, tidy_up: Callable[[], None] = lambda: None) -> None:
-        """Set what a thread does after its request was stopped, at whichever step, to undo what the request left."""
+        """After a request was stopped, at whichever step, its thread calls `tidy_up` to undo what the request left."""
         self._tidy_up = tidy_up
         self._running: dict[int, _Running] = {}
         self._size = self._faults = 0
@@ -176,12 +176,12 @@ class Watch:
     def run(self, work: Callable[[], T], limit: float) -> T:
         """Run work in this thread, and return its result.
 
-        Raises TookTooMuch, out of any place of the work, if it takes more than `limit` seconds of the processor, three
-        times as long in all on PostgreSQL, or more than MOST_MEMORY bytes. After its first commit it may take as long
-        again.
+        Raises TookTooMuch, out of any place of the work, if the work takes more than `limit` seconds of the processor,
+        more than MOST_MEMORY bytes or, on PostgreSQL, more than LONGEST_WAIT times `limit` seconds in all. After its
+        first commit, the work may take as long again.
 
-        A statement that the database runs for it is interrupted. The thread gets a new connection, since nobody knows
-        in which state the old one is.
+        Work that is stopped may wait for a statement in the database: the statement is interrupted. The thread gets a
+        new connection, since nobody knows in which state the old one is.
         """
         running = _thread.running = self._running[threading.get_ident()] = _Running(limit, self._size)
         try:
@@ -252,7 +252,7 @@ def committing() -> Iterator[None]:
 
 
 def allow(seconds: float) -> None:
-    """Let the request of this thread take at least this long, because it knows that its bounded work needs it."""
+    """Let the request of this thread take at least `seconds`, because it knows that its bounded work needs it."""
     running: _Running | None = getattr(_thread, "running", None)
     if running is not None:
         running.limit = max(running.limit, seconds)
@@ -296,8 +296,8 @@ def _is_at_a_lock(thread: int) -> bool:
 
 
 def _enters_a_block(frame: FrameType) -> bool:
-    """Return whether the current step is the call with which a block of `with` begins: since Python 3.14 it can be
-    stopped there, before the block."""
+    """Return whether the current step is the call with which a block of `with` begins: since Python 3.14 a
+    thread can be stopped at this step, before the block."""
     step = frame.f_code.co_code[max(0, frame.f_lasti - 2)]
     return dis.opname[step] == "LOAD_SPECIAL"
 

@@ -114,7 +114,7 @@ def _last(at: datetime | None) -> str:
 
 
 def _has_audit_key() -> bool:
-    """Return whether signatures can be checked: with another key all of them would seem wrong."""
+    """Return whether this process has the hub's audit key. With another key, all signatures would seem wrong."""
     name = "MEMORYHUB_AUDIT_KEY"
     return name not in settings.MEMORYHUB_ABSENT_SECRETS and name not in installation.wrong_secrets()
 

@@ -75,8 +75,8 @@ class Problem(Exception):
 
     @classmethod
     def too_many_at_once(cls, limit: int, calls: int) -> "Problem":
-        """Return the error for a message with more calls than a key may make in 60 seconds; `most_calls` is how many it
-        may have. No retry could succeed, so it is no 429."""
+        """Return the error for a message with more `calls` than a key may make in 60 seconds (`limit`). The error says
+        the limit as `most_calls`. No retry could succeed, so it is no 429."""
         message = (
             f"The message has {calls} memory calls, and a key may make {limit} in 60 seconds to this memory store. "
             f"Nothing was run: split the message; at most {limit} are taken in one."

@@ -55,8 +55,8 @@ def body_of(request: HttpRequest) -> bytes:
 
 
 def require_size(body: bytes, caller: Caller) -> None:
-    """Raise Problem (413) if the body is larger than the limit of the caller's store. Before a large body is parsed,
-    other threads may work."""
+    """Raise Problem (413) if the body is larger than the limit of the caller's store. Before a body of more than
+    LARGE bytes is parsed, let other threads work."""
     limit = settings.MEMORYHUB_LIMITS["body_bytes"] if caller.body_bytes is None else caller.body_bytes
     if limit is not None and len(body) > limit:
         raise Problem.too_large_for_store(limit)

@@ -35,8 +35,8 @@ _ENCODED = re.compile(r"=\?base64\?(.*)\?=")
 def version_of(headers: Mapping[str, str], message: Message) -> str:
     """Return the version in which to answer a message. Raises Refused if the headers do not match the message.
 
-    Without the header, the message must be from an older client: the oldest version is returned, or Refused is raised
-    if the message itself shows a newer version.
+    Without the header MCP-Protocol-Version, the message must be from an older client: the oldest version is returned.
+    If the message itself shows a newer version, Refused is raised.
     """
     header = headers.get("MCP-Protocol-Version")
     if header is None:
@@ -61,15 +61,16 @@ def unsupported(requested: str) -> Refused:
 
 
 def status_of(refused: Refused, version: str) -> int:
-    """Return the HTTP status for an error of a method. It is 200 for older clients, which read the body only then."""
+    """Return the HTTP status for an error of a method. It is 200 for clients of an older version: they read the body
+    of no other answer."""
     if version == STATELESS:
         return 404 if refused.code == METHOD_NOT_FOUND else refused.status
     return 200
 
 
 def agreed_on(requested: object) -> str:
-    """Return the version for the answer to `initialize`: the requested version if it has this method, else the latest
-    with it."""
+    """Return the version for the answer to `initialize`: the `requested` one if it is in AGREED (the versions that have
+    this method), else LATEST_AGREED."""
     return requested if isinstance(requested, str) and requested in AGREED else LATEST_AGREED
 
 

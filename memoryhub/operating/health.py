@@ -69,7 +69,7 @@ def readyz(request: HttpRequest) -> JsonResponse:
 class Readiness:
     """Readiness for an event loop. A thread asks the database at most once a second.
 
-    If it does not answer within ANSWERED_WITHIN seconds, the reason is SILENT.
+    If the thread has no answer within ANSWERED_WITHIN seconds, the reason is SILENT.
     """
 
     def __init__(self) -> None:

@@ -146,7 +146,7 @@ def binary_unit(most: int) -> int:
 
 
 def share(value: int, most: int) -> float:
-    """Return a value in per cent of the longest bar. A positive value gets at least 0.5, so that its bar is visible."""
+    """Return a value in per cent of `most`, the longest bar. A positive value gets at least 0.5, to be visible."""
     return 0.0 if value <= 0 or most <= 0 else max(0.5, round(100 * value / most, 2))
 
 

@@ -45,8 +45,8 @@ def client_of(meta: Mapping[str, Any], trusted: Iterable[str]) -> str:
 def protocol_of(meta: Mapping[str, Any], trusted: Iterable[str]) -> str:
     """Return the protocol of the client's request, as the outermost trusted proxy reports it: `https`, `http` or "".
 
-    Each proxy either adds the protocol of the request that it got to the end of the list, or replaces the list with
-    this protocol. The client may have forged everything before that.
+    Each proxy either adds the protocol of the request that it got to the end of the list in X-Forwarded-Proto, or
+    replaces this list with the protocol. The client may have forged everything before that.
     """
     proxies, told = tuple(trusted), _parts(meta, "HTTP_X_FORWARDED_PROTO")
     way = [*_way(meta), str(meta.get("REMOTE_ADDR") or "")]
@@ -68,8 +68,8 @@ def _parts(meta: Mapping[str, Any], name: str) -> list[str]:
 
 
 def nearest_stranger(address: str, forwarded: list[str], trusted: Iterable[str]) -> str:
-    """Return the last address on the way that is not a trusted proxy; the first address if all are. The client may have
-    forged everything before that address."""
+    """Return the last address on the way (`forwarded`, then `address`) that is not a trusted proxy; the first address
+    if all are. The client may have forged everything before that address."""
     proxies = tuple(trusted)
     way = [*forwarded, address]
     while len(way) > 1 and is_trusted(way[-1], proxies):

@@ -156,7 +156,8 @@ def _worst(row: Sequence[float], side: float, scale: float) -> float:
 
 
 def _placed(row: Sequence[float], box: Box, share: float) -> tuple[list[Box], Box]:
-    """Return the rectangles of a row along the shorter side of a box, and the rest of the box."""
+    """Return the rectangles of a row along the shorter side of a box, and the rest of the box. The row
+    takes `share` (from 0 to 1) of the longer side."""
     total, found, done = sum(row), [], 0.0
     is_wide = box.width >= box.height
     depth = (box.width if is_wide else box.height) * share

@@ -148,8 +148,8 @@ class Application:
                 await self._reading(body, body.drain())
 
     async def _is_welcome(self, environ: dict[str, Any], path: str) -> bool:
-        """Return whether to read a program's body: its key is valid, or no operation of the API has this address under
-        /v1/."""
+        """Return whether to read the body of a program's request. It is read if the key is valid, and also if `path` is
+        under /v1/ but no operation of the API has this address."""
         if path.startswith(PREFIX) and find(path[len(PREFIX) :]) is None:
             return True
         keys, secret = self.django.keys, requests.secret_in(environ)

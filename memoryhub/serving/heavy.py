@@ -1,4 +1,4 @@
-"""Requests that take seconds. Only a few of them run at once, in threads of their own.
+"""Requests that take seconds. Only AT_ONCE of them run at once, in threads of their own.
 
 An export and the search of an erasure read a whole memory store, and an upload is unpacked. Many of these at once would
 occupy every thread and the processor, and delay the calls of agents. So they wait in a queue of their own.

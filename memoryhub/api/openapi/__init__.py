@@ -38,7 +38,8 @@ def document(api: NinjaAPI) -> Json:
 
 
 def _in_order(address: Json) -> Json:
-    """Return {method: operation} of an address. A second operation by PATCH gets an id and a summary of its own."""
+    """Return {method: operation} of an address. If PATCH does the same as POST, it gets another id and
+    summary."""
     details = {method: copy.deepcopy(operation) for method, operation in address.items()}
     if "patch" in details and "post" in details and details["patch"]["operationId"] == details["post"]["operationId"]:
         details["patch"]["operationId"] += "_by_patch"
@@ -47,7 +48,7 @@ def _in_order(address: Json) -> Json:
 
 
 def _complete(told: Json, method: str, operation: Declared) -> None:
-    """Add the shared parameters, headers and errors to one operation of the document."""
+    """Add the shared parameters, headers and errors to `told`, the description of an operation in the document."""
     is_open = "security" in told
     for parameter in told["parameters"]:
         if "$ref" not in parameter:

@@ -180,7 +180,7 @@ _ERRORS: dict[int, tuple[str, str, str, str, tuple[str, ...]]] = {
 
 
 def response(status: int) -> str:
-    """Return the reference to the description of an error."""
+    """Return the reference to the description of the error with this `status`."""
     return f"#/components/responses/{_ERRORS[status][0]}"
 
 

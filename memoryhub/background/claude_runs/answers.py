@@ -61,7 +61,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """The answer has begun. It is made from this number of tokens."""
+    """The answer has begun. It is made from `input_tokens` tokens."""
 
     input_tokens: int
 
@@ -83,8 +83,8 @@ def context_of(usage: dict[str, Any]) -> int:
 
 
 def total_of(usage: dict[str, Any]) -> int:
-    """Return how many tokens an answer used. If the answer has a summary, the API counts its parts separately, and they
-    are added up."""
+    """Return how many tokens an answer used. If the answer has a summary, the API counts the parts of the answer one by
+    one in `iterations`; the result is their sum."""
     parts = usage.get("iterations") or [usage]
     return sum(context_of(part) + (part.get("output_tokens") or 0) for part in parts)
 
@@ -213,7 +213,7 @@ def _events(stream: Any) -> Iterator[Any]:
 
 
 def _counts(told: Any) -> Any:
-    """Return what an answer says that it used, with 0 for each negative number, which would raise a budget."""
+    """Return the usage that the API has `told`, with 0 in place of negative numbers, which would raise a budget."""
     if isinstance(told, dict):
         return {name: _counts(value) for name, value in told.items()}
     if isinstance(told, list):

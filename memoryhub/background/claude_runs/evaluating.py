@@ -81,7 +81,7 @@ class Worker:
             evaluations.seen(self.one.pk, self.name, timezone.now())
 
     def require_may(self) -> None:
-        """Raise _NotAllowed if the person who started the evaluation may no longer run Claude there."""
+        """Raise _NotAllowed if the person who started the evaluation may no longer run Claude in the memory store."""
         if self.is_persons and not evaluations.may_go_on(self.one):
             raise _NotAllowed
 
@@ -108,9 +108,9 @@ class ByApi:
         return [block for block in map(block_of, answer.blocks) if block is not None]
 
     def _last(self, items: Iterator[Any], kind: type) -> Any:
-        """Return the first item of this kind.
+        """Return the first of `items` that is a `kind`. Raises Failed if none is.
 
-        At each item before it, record that the work goes on. Raises Failed if there is none.
+        For each item before that one, record that the work goes on.
         """
         for item in items:
             if isinstance(item, kind):

@@ -1,4 +1,4 @@
-"""Takes Claude runs and evaluations that wait, and works on each in a thread of its own; few at once."""
+"""Takes Claude runs and evaluations that wait, and works on each in a thread of its own: at most AT_ONCE runs."""
 
 import os
 import secrets
@@ -35,14 +35,14 @@ LONGEST_DELAY = 60.0
 
 
 def start(stop: threading.Event, report: Report) -> list[threading.Thread]:
-    """Start the thread that takes runs; it starts a thread for each."""
+    """Start the thread that takes runs; it starts another thread for each run."""
     thread = threading.Thread(target=Taker(report).run, args=(stop,), name="claude-runs", daemon=True)
     thread.start()
     return [thread]
 
 
 def offered(found: list[dict[str, Any]]) -> list[ClaudeModel]:
-    """Return the models of the API's list that are in use and have the memory tool."""
+    """Return the models in the API's list `found`, except those that are retired."""
     return [_model(one) for one in found if one.get("lifecycle", "active") != "retired"]
 
 
@@ -107,8 +107,8 @@ class Taker:
     def run(self, stop: threading.Event) -> None:
         """Take runs until `stop` is set; the threads that work on them then end, too.
 
-        On SQLite only one process works on runs, so a run that is marked as running when it starts was left by a killed
-        process.
+        On SQLite only one process works on runs. So a run that is marked as running before this process takes any was
+        left by a killed process.
         """
         wait, is_first = EVERY, connection.vendor == "sqlite"
         while not stop.wait(wait):
@@ -124,7 +124,11 @@ class Taker:
             thread.join(2)
 
     def look(self, stop: threading.Event, *, is_first: bool = False) -> None:
-        """Mark interrupted runs, and take one that waits. Without a key, the run says what is missing."""
+        """Mark interrupted runs, and take one run and one evaluation that wait.
+
+        A run is interrupted if its worker has been silent for SILENT. With `is_first`, every run that is marked as
+        running is interrupted.
+        """
         now = timezone.now()
         self.models.look()
         work.interrupt_silent(now if is_first else now - work.SILENT, now)

@@ -155,7 +155,7 @@ class Turns:
         return answer.stop_reason in FINAL
 
     def _copy(self, run: ClaudeRun) -> None:
-        """Copy the memories into the run's copy, if there is one and not all are there."""
+        """Fill the run's copy with the memories of its store, if the run works on a copy that is not filled yet."""
         if not run.copy or run.copied is not None:
             return
         copied = None
@@ -168,8 +168,11 @@ class Turns:
         work.copied(self.run_id, self.worker, copied)
 
     def _ask(self, run: ClaudeRun, common: dict[str, Any], before: int | None = None) -> Answer:
-        """Ask for the next answer and store it; ask again if it breaks off. With `before`, the answer is made from the
-        events before this one."""
+        """Ask for the next answer and store it; ask again, up to ASK_AGAIN times, if it breaks off.
+
+        `common` are the parameters of the request without its messages. With `before`, the messages are made only of
+        the events before the event with this number.
+        """
         most = Options.of(run.options).max_tokens
         for attempt in range(ASK_AGAIN + 1):
             messages = history.messages_of(run, self.exact, before)
@@ -342,7 +345,7 @@ class _Coming:
             self.unwritten.add(item.index)
 
     def is_due(self) -> bool:
-        """Return whether something is to be written now."""
+        """Return whether parts are to be written now: some have changed, and the last were written TICK seconds ago."""
         return bool(self.unwritten) and time.monotonic() - self.written >= TICK
 
     def changed(self) -> list[Part]:

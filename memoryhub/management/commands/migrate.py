@@ -20,8 +20,11 @@ RECORDS = MigrationRecorder.Migration._meta.db_table
 
 
 class Executor(MigrationExecutor):
-    """Django records a migration that has deferred statements in a second transaction. A hub that was killed between
-    both would never start again, because its next start would make the same tables."""
+    """Applies and records each migration in one transaction, and makes the tables of an empty database at once.
+
+    Django records a migration that has deferred statements in a second transaction. A hub that was killed between both
+    would never start again, because its next start would make the same tables.
+    """
 
     def _migrate_all_forwards(
         self, state: ProjectState, plan: Plan, full_plan: Plan, fake: bool, fake_initial: bool
@@ -74,7 +77,7 @@ class Executor(MigrationExecutor):
 
 
 def _send_deferred(editor: BaseDatabaseSchemaEditor) -> None:
-    """Send what Django would send at the end of the transaction."""
+    """Run the deferred statements of `editor`, which Django would run at the end of the transaction."""
     while editor.deferred_sql:
         editor.execute(editor.deferred_sql.pop(0), None)
 
@@ -82,7 +85,7 @@ def _send_deferred(editor: BaseDatabaseSchemaEditor) -> None:
 def _moves_rows(migration: Migration) -> bool:
     """Return whether a migration can change any row.
 
-    After all other migrations, only the foreign keys of the tables that they change are checked: a check of the whole
+    If it cannot, only the foreign keys of the tables that it changes are checked afterwards: a check of the whole
     database takes seconds.
     """
     return any(isinstance(operation, RunPython | RunSQL) for operation in migration.operations)

@@ -94,7 +94,8 @@ class Command(BaseCommand):
 
 
 def about_missing(at: str, *, has_own: bool) -> str:
-    """Return the line about what was written after the backup."""
+    """Return the line about what was written after the backup, which was made at `at`. `has_own` says that the data
+    directory still has its own checkpoints."""
     if has_own:
         return (
             f"The checkpoints here were kept: verify_audit reports the entries after {at} as missing, until you record"

@@ -54,6 +54,7 @@ def dream(instructions: str, transcripts: str) -> str:
 
 
 def system_prompt(own: str = "", *, tidy: bool = False, topic: str = "") -> str:
-    """Return a system prompt: a person's own text, and the guidance that they chose. `topic` is what to write down."""
+    """Return a system prompt: a person's `own` text, the guidance TIDY if `tidy` is true, and the guidance to write
+    down only what is about `topic`, if there is one."""
     parts = [own.strip(), TIDY if tidy else "", ONLY.format(topic=topic.strip()) if topic.strip() else ""]
     return "\n\n".join(part for part in parts if part)

@@ -296,9 +296,9 @@ class PathRules:
 
 
 def _covers(one: PathRule, other: PathRule, *, shows: bool) -> bool:
-    """Return whether the first rule matches whatever the other one matches, as far as their patterns show.
+    """Return whether the rule `one` matches whatever `other` matches, as far as their patterns show.
 
-    With `shows`, the question is what is seen: the other rule hides memories, or keeps a later rule from hiding them.
+    With `shows`, the question is what is seen: `other` hides memories, or keeps a later rule from hiding them.
     """
     is_wider = one.pattern in ("", other.pattern) or (
         one.pattern.endswith("/") and "*" not in one.pattern and other.pattern.startswith(one.pattern)
@@ -309,7 +309,8 @@ def _covers(one: PathRule, other: PathRule, *, shows: bool) -> bool:
 
 
 def _may_match(path: str, start: str, first: str, last: str) -> bool:
-    """Return whether a path and its name begin and end as a pattern requires. Comparing all of it takes longer."""
+    """Return whether a path begins with `start`, and its last name begins with `first` and ends with `last`. This is
+    faster than comparing the whole path with a pattern."""
     name = path.rpartition("/")[2]
     return path.startswith(start) and name.startswith(first) and name.endswith(last)
 
@@ -333,9 +334,9 @@ def _mismatch(rule: PathRule, matcher: Matcher, doer: Doer, verb: Verb | None, p
 
 
 def without_proposals(rules: Iterable[PathRule]) -> list[PathRule]:
-    """Return rules that allow what some rules let agents only propose, and hide what they hid before.
+    """Return the rules, with rules of the effect ALLOW in place of those of the effect PROPOSE.
 
-    A rule that allows every verb would decide what is seen, so such a rule becomes two.
+    A rule that allows every verb would also decide what is seen. So a rule about CREATE and other verbs becomes two.
     """
     found: list[PathRule] = []
     for rule in rules:

@@ -123,9 +123,9 @@ class ManyPaths:
 
 
 def _applies(rule: PathRule, doer: Doer, verb: Verb | None, met: Met) -> bool:
-    """Return whether a rule is about this verb of a doer and meets its condition.
+    """Return whether a rule is about this verb of a doer, and its condition, if it has one, is in `met`.
 
-    None as `verb` asks whether the rule decides what the doer sees.
+    If `verb` is None, return whether the rule decides what the doer sees.
     """
     if verb is None:
         return rule.decides_sight and rule.who in ("", doer.agent, doer.key)

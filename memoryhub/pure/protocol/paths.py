@@ -111,8 +111,8 @@ def _refuse_meaning(value: str) -> None:
 
 
 def _decoded(value: str) -> Iterator[str]:
-    """Yield the path, then the result of each round of percent-decoding. Stop when nothing changes, or one round after
-    the limit."""
+    """Yield the path, then the result of each round of percent-decoding. Stop before a round that changes nothing,
+    or after MOST_ROUNDS + 1 rounds."""
     yield value
     for _ in range(MOST_ROUNDS + 1):
         decoded = unquote(value) if "%" in value else value

@@ -265,7 +265,8 @@ NO_ERROR = "It is not visible yet: a reviewer decides about it. Go on, and"
 
 
 def proposed(number: int | str, reason: str, is_error: bool = True) -> str:
-    """Return the answer to a change that waits for a person. `reason` is a person's text on one line, or empty."""
+    """Return the answer to a change that waits for a person. `reason` is a person's text on one line, or empty.
+    `is_error` says whether the answer is an error of the tool."""
     about = "It is not visible yet. A reviewer decides about it, so" if is_error else NO_ERROR
     return f"{PROPOSED}{number}. {about} do not repeat the change." + (f" {reason}" if reason else "")
 

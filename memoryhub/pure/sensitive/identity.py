@@ -132,8 +132,8 @@ AFTER_NAME = 26
 
 
 def _name(name: str) -> re.Pattern[str]:
-    """Return a pattern for a name that is followed by a digit soon. The pattern begins with the name, because that is
-    fast to search."""
+    """Return a pattern for a name with a digit within the next AFTER_NAME characters. The pattern begins with the name,
+    because that is fast to search."""
     short = len(name) <= LONGEST_SHORT_NAME
     letter, name = r"[^\W\d_]", re.escape(name)
     whole = f"(?!{letter})" if short else ""
@@ -152,7 +152,7 @@ START = 3
 
 def _starts(written: str) -> list[bytes]:
     """Return the first letters, up to START, of each word of a text in lower case. A character outside of ASCII ends a
-    word. If there is one, the last item is empty."""
+    word. If the text has such a character, the last item is empty."""
     encoded = written.encode("utf-8", "surrogatepass")
     starts = [word[:START] for word in encoded.translate(_LETTERS_ONLY).split()]
     return starts if encoded.isascii() else [*starts, b""]
@@ -255,7 +255,7 @@ def _by_name(text: Text, tried: set[tuple[Place, Check]]) -> Iterator[Place]:
 
 
 def _after_name(text: Text, name: re.Pattern[str], number: re.Pattern[str]) -> Iterator[Place]:
-    """Yield the numbers that begin soon after a name, in the same line."""
+    """Yield the places of numbers that begin at most AFTER_NAME characters after a name, in the same line."""
     position = 0
     for match in text.each(name.finditer(text.low), 2):
         position, last = max(position, match.end()), match.end() + AFTER_NAME
@@ -267,7 +267,10 @@ def _after_name(text: Text, name: re.Pattern[str], number: re.Pattern[str]) -> I
 
 
 def _is_right(text: Text, start: int, end: int, check: Check) -> bool:
-    """Return whether a number that continues nothing in ASCII continues no other word, and passes its check."""
+    """Return whether the number at [start, end) passes its check, and no letter or digit is directly before it.
+
+    The pattern that found the number has already looked for such a character in ASCII.
+    """
     if not text.is_ascii:
         text.spend(2)
         if not text.stands_alone(start, start):

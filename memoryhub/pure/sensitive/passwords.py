@@ -47,11 +47,8 @@ Pattern = tuple[str, re.Pattern[str], str]
 
 
 def _by_least_mark(keywords: Iterable[Pattern]) -> list[tuple[str, list[Pattern]]]:
-    """Return (mark, keywords) for groups of keywords. The mark is the shortest one that the keyword's own mark
-    contains.
-
-    A text without the mark has no keyword of the group.
-    """
+    """Return (mark, keywords) for groups of keywords. Each keyword is in the group of the shortest mark that its own
+    mark contains. So a text without the mark of a group has no keyword of the group."""
     marks = {mark for mark, _, _ in keywords}
     groups: dict[str, list[Pattern]] = {}
     for keyword in keywords:
@@ -146,10 +143,9 @@ def _begins_well(text: Text, keyword: Keyword) -> Keyword | None:
 
 
 def _named_key(text: Text, keyword: Keyword, *, joined: bool) -> Keyword | None:
-    """Return the keyword for a key such as `api key`.
+    """Return the keyword `key` if a word of _KEY_BEFORE is before it, as in `api key`.
 
-    If the key has another name that is `joined` to it, return a keyword whose value must look random. Otherwise return
-    None.
+    If another word is `joined` to it, return it with the sort NAMED: its value must look random. Otherwise return None.
     """
     start = keyword.start
     if text.low[max(0, start - 11) : start].rstrip(" _-").endswith(_KEY_BEFORE):
@@ -191,7 +187,8 @@ def _after_keywords(text: Text) -> Iterator[Place]:
 
 
 def _steps_of(length: int, sort: str) -> int:
-    """Return what it costs to decide about a value: after a word such as `key`, more if it may look random."""
+    """Return what it costs to decide about a value of this length: more if it is long enough to look random and follows
+    a keyword of the sort NAMED."""
     return 8 + length // 5 if sort == NAMED and length >= SHORTEST_DRAWN else length // 16
 
 

@@ -171,7 +171,8 @@ def unified(diff: Diff) -> Iterator[Row | Gap]:
 
 
 def shortened(diff: Diff, most: int) -> tuple[Diff, int]:
-    """Return a comparison with only the first rows of its view in one column, and the number of rows left out."""
+    """Return a comparison with only the first `most` rows of its view in one column, and the number of other
+    rows."""
     rows = tuple(unified(diff))
     return replace(diff, parts=rows[:most]), max(0, len(rows) - most)
 

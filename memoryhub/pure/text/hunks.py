@@ -16,7 +16,7 @@ def hunks(old: str, new: str) -> list[Area]:
 
 
 def with_some(old: str, new: str, left_out: Collection[int]) -> str:
-    """Return the old text with the hunks of the new text, except the hunks with these numbers (from 1)."""
+    """Return the old text with the hunks of the new text, except those whose numbers (from 1) are in `left_out`."""
     missing = _missing_end(old, new)
     before, after = lines_of(old + missing), lines_of(new + missing)
     pieces: list[str] = []

@@ -15,8 +15,8 @@ def are_kept(old: str, new: str, lines: Sequence[int], work: Work) -> bool:
 
 
 def where(old: str, new: str, lines: Sequence[int], work: Work) -> list[int]:
-    """Return the numbers of the lines in the new text. Lines that replaced some of them are included. With too little
-    work left, further lines may be included."""
+    """Return the numbers that `lines` (numbers of the old text, from 1) have in the new text. Lines that replaced some
+    of them are included. With too little work left, further lines may be included."""
     areas = changes(ended(old), ended(new), work)
     before = LineSet.of(lines)
     changed = [(j + 1, j_end) for i, i_end, j, j_end in areas if j < j_end and before.within(i + 1, i_end)]
@@ -24,9 +24,9 @@ def where(old: str, new: str, lines: Sequence[int], work: Work) -> list[int]:
 
 
 def where_in_last(texts: Sequence[str], lines: Sequence[int], work: Work) -> list[int]:
-    """Return the numbers of lines of the first text in the last text.
+    """Return the numbers that `lines` of the first text have in the last text.
 
-    They are followed through the texts between. If none of them is left on this way (someone removed the lines and
+    The lines are followed through the texts between. If none of them is left on this way (someone removed the lines and
     brought them back), the first text is compared with the last text.
     """
     now = lines

@@ -37,7 +37,7 @@ class NameForms:
 
 
 def _pattern(words: Sequence[str]) -> re.Pattern[str]:
-    """Return a pattern of some folded words in each order, from the beginning of a word to an end, maybe after an s."""
+    """Return a pattern of some folded words in each order. It matches whole words; the last one may have an s more."""
     orders = "|".join(_APART.join(map(_alike, order)) for order in _orders(words))
     return re.compile(rf"(?<![^\W_])(?:{orders})(?=s?(?![^\W_]))")
 

@@ -68,7 +68,7 @@ class Novelty:
                 yield self._around(margin), of
 
     def _around(self, margin: int) -> tuple[int, int]:
-        """Return the new stretch, extended by this many characters on both sides and then to whole lines."""
+        """Return the new stretch, extended by `margin` characters on both sides and then to whole lines."""
         if not margin:
             return self.start, self.end
         low, high = max(0, self.start - margin), self.end + margin
@@ -114,7 +114,7 @@ def _by_margin(kinds: frozenset[str]) -> tuple[tuple[int, frozenset[str]], ...]:
 def find(text: str, kinds: frozenset[str]) -> list[Span]:
     """Return the findings of some kinds, except those inside the marks of masked values.
 
-    A text with too much that looks like them is one finding as a whole.
+    A text with too much that looks like one of these kinds is one finding as a whole.
     """
     try:
         looked = sensitive.look(text, kinds, sensitive.STEPS)
@@ -143,7 +143,7 @@ def apart(spans: Iterable[Span], others: Sequence[Span]) -> list[Span]:
 
 
 def shifted(spans: Iterable[Span], text: str, masked: Sequence[Span]) -> list[Span]:
-    """Return the spans at the positions they have after the spans `masked` were masked. They must not overlap those."""
+    """Return the spans at their positions after the spans `masked`, which must overlap none of them, were masked."""
     found: list[Span] = []
     position, by = 0, 0
     for span in spans:

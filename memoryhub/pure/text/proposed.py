@@ -88,10 +88,10 @@ class Edits:
 def joined(wishes: Iterable[Wish], work: Work) -> Joined:
     """Return several wishes, oldest first, as one.
 
-    The result has all their changes; if two of them change the same line, it has the change of the later wish. If
-    others changed the lines of a wish after it was made, the result is about the lines as the wish found them, so that
-    `onto` finds the conflict, unless a later wish is about the lines of the others. Raises ValueError without wishes,
-    and OutOfWork.
+    The result has the changes of all wishes; if two change the same line, it has the change of the later wish. After a
+    wish was made, someone else may have changed its lines in the memory. The result then begins with these lines as the
+    wish found them, so that `onto` finds the conflict. But if a later wish is about the lines of that other change, the
+    result begins with those. Raises ValueError without wishes, and OutOfWork.
     """
     every = list(wishes)
     if not every:
@@ -188,7 +188,7 @@ class _Draft:
         return list(_without(later, conflicts))
 
     def _with(self, earlier: Sequence[Edit], later: Sequence[Edit]) -> list[Edit]:
-        """Return earlier edits with those of a later wish."""
+        """Return those of the `earlier` edits that are kept, and the `later` ones that do not repeat them, in order."""
         self.work.spend(EDIT_WORK * (len(earlier) + len(later)))
         earlier, later = _split(earlier, later), _split(later, earlier)
         kept = self._beside(earlier, later)
@@ -197,7 +197,7 @@ class _Draft:
         return sorted([*kept, *new], key=itemgetter(0, 1))
 
     def _beside(self, earlier: Sequence[Edit], later: Sequence[Edit]) -> list[Edit]:
-        """Return those of the earlier edits that are kept beside later ones."""
+        """Return those of the `earlier` edits that no `later` edit overlaps or repeats."""
         kept: list[Edit] = []
         others = Edits(later)
         for edit in earlier:
@@ -262,9 +262,9 @@ def _has(edits: Sequence[Edit], lines: Sequence[str]) -> bool:
 
 
 def _is_in(edit: Edit, near: Sequence[Edit], over: Sequence[Edit]) -> bool:
-    """Return whether other edits do all that an edit does.
+    """Return whether other edits do all that `edit` does.
 
-    `near` are those that overlap or touch it, `over` those that overlap it.
+    `near` are the other edits that overlap or touch it, `over` those that overlap it.
     """
     changed = sum(min(one.end, edit.end) - max(one.first, edit.first) for one in over)
     if changed < edit.end - edit.first:
@@ -286,7 +286,7 @@ def _is_about(asked: Edits, there: Edit, own: Iterable[Edit], edit: Edit) -> boo
 
 
 def _carried(edits: Iterable[Edit], others: Sequence[Edit]) -> Iterator[Edit]:
-    """Yield edits at the lines that they have after the edits of others, none of which changes the same lines.
+    """Yield edits at the lines that they have once `others` are made. No edit changes a line that `others` change.
 
     If both add lines at one place, those of `edits` come first.
     """
@@ -300,10 +300,9 @@ def _carried(edits: Iterable[Edit], others: Sequence[Edit]) -> Iterator[Edit]:
 
 
 def _without(edits: Iterable[Edit], others: Sequence[Edit]) -> Iterator[Edit]:
-    """Yield edits of a text at the lines that they would have without the edits of others. None of them touches a line
-    of others.
+    """Yield edits of a text at the lines that they would have if `others` had not been made in this text before.
 
-    The edits of others begin at their lines in the text.
+    No edit touches a line of `others`. Each of `others` begins at the line that it has in this text.
     """
     number = by = 0
     for edit in edits:

@@ -75,7 +75,7 @@ class Lines:
 
 
 def _rare(words: Sequence[str]) -> list[str]:
-    """Return the longest words of a line, as many of them that each line which is nearly the same has at least one:
-    such a line has at least two thirds of the words.
+    """Return the longest words of a line: a third of all words, and one more. Each line that is nearly the same has at
+    least two thirds of the words, and so at least one of these.
     """
     return sorted({*words}, key=lambda word: (-len(word), word))[: len(words) // 3 + 1]

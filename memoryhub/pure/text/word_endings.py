@@ -21,7 +21,8 @@ words."""
 
 
 def forms(word: str) -> Forms:
-    """Return some texts. Each text that has the folded word with another ending contains one of them.
+    """Return what to search for instead of a folded word: a text that has the word with another ending contains one of
+    these forms.
 
     A search finds a text inside longer words, so `refund` is enough for `refunds` and `refunded`. Short words without
     their ending are in too many others (`test` in `latest`): they are found as whole words. Only words that end in at

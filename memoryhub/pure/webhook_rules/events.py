@@ -271,7 +271,7 @@ class _Hub:
     def event(
         self, chain: str, seq: int, at: datetime, name: str, data: Mapping[str, Any], part: int = 0, of: str = ""
     ) -> Event:
-        """Return an event. If it is made again, it has the same id."""
+        """Return an event. Its id depends on all arguments but `data`: an event that is made again has the same id."""
         told = _encode(["event", chain, seq, name, part, of]).encode()
         id = ids.derived_id(ids.EVENT, at, hmac.digest(self.key, told, "sha256"))
         payload = {"type": "event", "id": id, "created_at": _moment(at), "data": {"type": name, **data}}

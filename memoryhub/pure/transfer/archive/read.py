@@ -74,7 +74,8 @@ class Archive:
 
 
 def _require_all(entries: list[Entry], bounds: Bounds) -> None:
-    """Raise Refused unless these entries are few, each is a text or a directory, and all are apart."""
+    """Raise Refused if the entries are more or larger than `bounds` allow, if one is no file or directory at an allowed
+    place, or if two have places that cannot be beside each other."""
     if len(entries) > bounds.entries + OWN_ENTRIES:
         raise Refused(f"The archive has {len(entries):,} entries; at most {bounds.entries:,} are taken.")
     for entry in entries:

@@ -51,7 +51,7 @@ def read(data: Data, bounds: Bounds, only_memory_files: bool = False, exclude: E
 
 
 def _chosen(told: list[_FoundMemory], only_memory_files: bool, exclude: Exclude) -> list[_FoundMemory]:
-    """Return the texts of another repository that are imported, as they were chosen by their paths."""
+    """Return those of the texts `told` that are imported, chosen by their paths: no hub wrote their stream."""
     kept = [one for one in told if not exclude.has(one.path[1:])]
     taken = frozenset(tree_read.chosen({one.path[1:] for one in kept}, only_memory_files))
     for one in kept:

@@ -98,7 +98,7 @@ def _person(who: Author | None) -> str:
 
 
 def _when(at: datetime | None) -> str:
-    """Return a time in whole seconds since 1970, the earliest time that git supports."""
+    """Return a time in whole seconds since 1970: 0 for None, and for an earlier time, which git does not support."""
     return f"{max(0, ((at or _EPOCH) - _EPOCH) // timedelta(seconds=1))} +0000"
 
 
