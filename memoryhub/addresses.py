@@ -15,8 +15,8 @@ def parts_of(url: str) -> SplitResult:
 
 
 def database_of(url: str) -> dict[str, Any]:
-    """Return Django's settings for the URL of a database. For a wrong URL it is the dummy backend; a system check
-    reports it."""
+    """Return Django's settings for the URL of a database. For a wrong URL, these are the settings of the
+    dummy backend; a system check reports the URL."""
     try:
         database = dict(dj_database_url.parse(url)) if "," not in parts_of(url).netloc else _with_several_hosts(url)
     except (ValueError, KeyError):

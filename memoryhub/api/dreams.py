@@ -157,7 +157,10 @@ def _model(body: CreateDream) -> str:
 
 
 def _require_may(request: HttpRequest, call: Call, store_id: str, *, updates: bool) -> None:
-    """Raise Problem (403) if the key may not dream of the memory store; the hub's audit records it."""
+    """Raise Problem (403), which the hub's audit records, if the key may not dream of the memory store.
+
+    The key must see every memory. If the dream creates a memory store (`updates` is false), it must reach all stores.
+    """
     why = ""
     if not updates and not keys_and_roles.reaches_all(call.caller):
         why = f"{ALL_STORES} Another key may use `update_existing`."

@@ -101,7 +101,7 @@ class Checkpoints:
         self.known = checkpoints.Known()
 
     def write(self, now: datetime) -> None:
-        """Write a checkpoint if enough entries or enough time have passed."""
+        """Write a checkpoint after CHECKPOINT_ENTRIES new entries, or CHECKPOINT_EVERY seconds after the last one."""
         if self.seconds() - self.written >= CHECKPOINT_EVERY or self._entries_since() >= CHECKPOINT_ENTRIES:
             checkpoints.append(settings.MEMORYHUB_CHECKPOINT_FILE, now, self.known)
             self.written = self.seconds()
@@ -113,7 +113,7 @@ class Checkpoints:
 
 class Forgetting:
     """Deletes rows that are too old. Most of them age by the clock of the hub's running time. Browser sessions age by
-    the system's clock, as do counts of refused requests; the audit gets an entry for each of these counts."""
+    the system's clock, and so do the counts of refused requests; the audit gets an entry for each of these counts."""
 
     def __init__(self, seconds: Seconds) -> None:
         self.seconds = seconds
@@ -199,7 +199,7 @@ class Jobs:
         self.last = ""
 
     def go_on(self, now: datetime) -> bool:
-        """Work for one slice of time; return False if there is more to do. Raises JobFailed if a job is failing."""
+        """Work for `self.slice` seconds; return False if there is more to do. Raises JobFailed if a job is failing."""
         there = list(self.find())
         self.failed = {job: kept for job, kept in self.failed.items() if job in there}
         end, jobs = time.monotonic() + self.slice, deque(job for job in there if self._is_due(job))

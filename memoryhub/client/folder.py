@@ -68,7 +68,7 @@ class Folder:
             raise Busy(relative)
 
     def put(self, relative: str, data: bytes | None, was: str | None) -> None:
-        """Write a file, or remove it (None). Raises as `require` does."""
+        """Write `data` into a file, or remove the file if `data` is None. Raises as `require` does."""
         self.require(relative, was)
         target = self.root / relative
         if data is not None:
@@ -95,7 +95,7 @@ def _is_text(name: str) -> bool:
 
 
 def digest_of(data: bytes | None) -> str | None:
-    """Return the digest by which the hub knows a text. None for bytes that are no text, or without bytes."""
+    """Return the digest by which the hub knows a text. None for bytes that are no text, and for None."""
     try:
         return None if data is None else hashlib.sha256(data.decode("utf-8").encode()).hexdigest()
     except UnicodeDecodeError:

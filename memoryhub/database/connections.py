@@ -122,7 +122,7 @@ def start_checkpointer(
     """Start and return the thread that checkpoints SQLite's log every `seconds`; return None for another database.
 
     While `write_lock` is held, the other threads of the process do not write. A checkpoint copies a page once, however
-    many commits wrote it. So rare ones copy less and delay fewer calls, but the log becomes larger between them.
+    many commits wrote it. So rare checkpoints copy less and delay fewer calls, but the log becomes larger between them.
     """
     if connection.vendor != "sqlite":
         return None

@@ -1,10 +1,9 @@
-"""Connections of PostgreSQL's pool, which wait for the server and plan statements less often than others.
+"""Connections of PostgreSQL's pool. A request waits less often for the server, and the server plans statements less
+often, than with psycopg's own connections.
 
-The first statement of a request is also the test of the connection that it gets.
-
-The pool tests each connection before it hands it out, with an empty statement. A request whose first statement reads
-can send that one instead, and waits once less for the server. If the connection is dead, the pool takes another one,
-and the statement is sent there.
+The pool tests each connection with an empty statement before it hands it out. A request whose first statement reads can
+send this statement as the test, and so waits once less for the server. If the connection is dead, the pool takes
+another one, and the statement is sent there.
 """
 
 import threading

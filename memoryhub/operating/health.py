@@ -42,12 +42,13 @@ def unready() -> str | None:
 
 
 def ready(reason: str | None) -> JsonResponse:
-    """Return the response of a readiness probe. On SQLite's full disk, calls that store no text are still served."""
+    """Return the response of a readiness probe. On a full disk it has a warning, also
+    without a `reason`: on SQLite, calls that store no text are still served then."""
     return answer(reason, FULL if disk_space.is_full() else None)
 
 
 def answer(reason: str | None, warning: str | None = None) -> JsonResponse:
-    """Return a response of 200 without a reason, or of 503 with the reason."""
+    """Return a response: 200 if `reason` is None, with the `warning` if there is one; else 503 with the reason."""
     if reason is None:
         response = JsonResponse({"status": "ok"} | ({"warning": warning} if warning else {}))
     else:

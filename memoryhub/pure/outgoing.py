@@ -176,7 +176,7 @@ def _plain_host(host: str) -> str:
 
 
 def _within(seconds: float, resolve: Resolver, host: str, port: int) -> Sequence[str]:
-    """Resolve a host within some seconds; after that, return no addresses.
+    """Resolve a host within `seconds` seconds; after that, return no addresses.
 
     The system's resolver has no timeout. So it runs in a thread, which is abandoned when it takes too long.
     """
@@ -304,7 +304,7 @@ def _retry_after(head: bytes) -> str:
 
 
 def _drain(connection: socket.socket, received: bytes, end: float) -> bytes:
-    """Read a short body, so that the receiver can finish its answer; return its beginning."""
+    """Read up to about _BODY_BYTES of a body, so that the receiver can finish its answer; return its beginning."""
     read = 0
     try:
         while read < _BODY_BYTES:

@@ -68,10 +68,10 @@ class Area:
 
 
 def tree(root: Directory, directories: Iterable[Directory], memories: Iterable[Memory]) -> Node:
-    """Return the root with the directories and memories that are large enough. A rest replaces everything else in a
-    directory.
+    """Return the root with the directories and memories that have at least the share LEAST of its size. In each
+    directory, a rest replaces everything else.
 
-    A memory or a directory whose own directory is too small is put into the nearest one above.
+    If a directory is smaller, what is large enough in it is put into the nearest directory above.
     """
     least = root.size * LEAST
     nodes = {"": Node("", root.size, root.count)}

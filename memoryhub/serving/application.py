@@ -236,7 +236,7 @@ class Application:
 
     def _tick(self) -> None:
         """Refuse requests that waited too long for a thread, and cut bodies that are too slow. If all bodies together
-        hold too much, cut large ones that have paused long.
+        hold more than MOST_IN_MEMORY or MOST_ON_DISK, cut first the ones that are large and have paused long.
 
         So a small body is kept, however many large ones arrive byte by byte.
         """

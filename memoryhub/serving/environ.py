@@ -54,7 +54,7 @@ def _without_escapes(cookies: str) -> str:
 
 
 def is_too_large(environ: dict[str, Any]) -> bool:
-    """Return whether the headers are larger than any client needs them to be."""
+    """Return whether the headers have more than MOST_OF_HEADERS characters, which no client needs."""
     address = len(environ["PATH_INFO"]) + len(environ["QUERY_STRING"])
     return sum(map(len, environ.values())) - address > MOST_OF_HEADERS
 

@@ -65,7 +65,8 @@ def _complete(told: Json, method: str, operation: Declared) -> None:
 
 
 def _errors(operation: Declared, method: str, is_open: bool) -> set[int]:
-    """Return the statuses of the errors that the frame can answer before it calls the operation."""
+    """Return the statuses of the errors that the frame can answer before it calls the operation. `is_open`: it needs no
+    key."""
     asks = operation.needs
     found = {405, 413, 500}
     if not is_open:

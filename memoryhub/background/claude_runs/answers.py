@@ -47,7 +47,7 @@ class Failed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """No part of the answer has arrived for a short time."""
+    """No part of the answer has arrived for `Api.tick` seconds."""
 
 
 @dataclass(frozen=True, slots=True)

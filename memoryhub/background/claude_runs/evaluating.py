@@ -73,7 +73,7 @@ class Worker:
         return Act(Actor.system("evaluate_memory"), self.door, timezone.now())
 
     def beat(self) -> None:
-        """Record at intervals that the work goes on. Raises Stopped, LostRun and _Interrupted."""
+        """Record every SEEN_EVERY seconds that the work goes on. Raises Stopped, LostRun and _Interrupted."""
         if self.stop.is_set():
             raise _Interrupted
         if time.monotonic() - self.seen >= SEEN_EVERY:

@@ -299,8 +299,8 @@ class Turns:
     # ------------------------------------------------------------------------------------------------ stopping
 
     def _look(self, *, now: bool = False) -> None:
-        """Check whether the run has to stop: at once with `now`, else only if some time has passed since the last
-        check. Raises _Stop, _Interrupt and LostRun."""
+        """Check whether the run has to stop: with `now` in any case, else only if the last check was TICK seconds ago.
+        Raises _Stop, _Interrupt and LostRun."""
         if self.stop.is_set():
             raise _Interrupt
         at = time.monotonic()

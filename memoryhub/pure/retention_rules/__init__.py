@@ -311,7 +311,8 @@ def pruned_since(policy: Policy, newest: VersionFacts, moments: Mapping[int, dat
 
 
 def version_bounds(policy: Policy, head: int, now: datetime) -> tuple[int, datetime | None]:
-    """Return the highest number of a removable version, and the latest moment when it was made (None: any)."""
+    """Return the highest number that a removable version may have, and the latest moment when it may have been made
+    (None: any). `head` is the number of the newest version."""
     last = head - max(1, policy.keep_versions or 1)
     return last, None if policy.keep_version_days is None else earlier(now, policy.keep_version_days)
 

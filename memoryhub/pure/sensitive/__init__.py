@@ -129,7 +129,7 @@ def look(
     """Return {kind: its places in the text} for those of these kinds that are found (`kinds` None: of all kinds).
 
     Places of different kinds may overlap. Raises TooMuch, with the kind, if a search takes more than `steps` steps.
-    `pause` is called after some of the steps.
+    `pause` is called about every `text.BETWEEN_PAUSES` steps.
     """
     looked_at = Text(text, steps, pause)
     found: dict[str, list[Place]] = {}

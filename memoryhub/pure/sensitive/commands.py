@@ -29,7 +29,7 @@ _VARIABLE = re.compile(r"[$%]\w|\$[({]|[{<\[]")
 
 
 def on_command_lines(text: Text) -> Iterator[Place]:
-    """Yield the places of the values alone. Variables and placeholders are not yielded."""
+    """Yield the places of secrets, without the words that name them. Variables and placeholders are not yielded."""
     for mark, pattern, is_meant in _COMMAND_LINES:
         if mark in text.low:
             for match in text.each(pattern.finditer(text.low), 8):

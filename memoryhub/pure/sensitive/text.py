@@ -83,7 +83,7 @@ class Text:
     """A text to search. Each fact about it is computed when it is first needed."""
 
     def __init__(self, text: str, steps: float = inf, pause: Callable[[], None] | None = None) -> None:
-        """Take a text that may be searched in at most `steps`; `pause` is called from time to time."""
+        """Take a text that may be searched in at most `steps`; `pause` is called every BETWEEN_PAUSES steps."""
         self._steps, self._pause = steps, pause
         self._until = max(0, steps - BETWEEN_PAUSES)
         if "[redacted" in text:

@@ -188,14 +188,14 @@ def _with_text_before(versions: Sequence[Version], first: dict[str, int], at: in
 def _since(versions: Sequence[Version], at: int, low: int) -> int:
     """Return the number of the first version that may have introduced a line.
 
-    The versions from index `low` up to `at` are redacted. Without any (`low` is not before `at`), it is the version at
-    `at`.
+    The versions from index `low` up to `at` are redacted. If there are none (`low` is not before
+    `at`), the result is the number of the version at `at`.
     """
     return versions[low].number if low < at else versions[at].number
 
 
 def _found(origins: list[Origin | None], lines: list[int], area: Area, brought: Origin) -> int:
-    """Set the origin of the lines of an area. Return how many of these lines are still in the last version."""
+    """Set `brought` as the origin of the lines of an area. Return how many of them are still in the last version."""
     i, i_end, j, j_end = area
     count = 0
     for place in range(j, j_end):

@@ -37,7 +37,7 @@ class Novelty:
     ) -> None:
         """Take both texts. `written` is the span of the change in the new text, or None if it is unknown.
 
-        Each search of a piece takes at most `steps`, and calls `pause` between them: see `sensitive.look`.
+        Each search of a piece takes at most `steps` steps, and calls `pause` between them: see `sensitive.look`.
         """
         self.old, self.new = old, new
         self._steps, self._pause = steps, pause

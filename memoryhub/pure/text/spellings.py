@@ -41,7 +41,8 @@ def loose(text: str) -> str:
 
 
 def is_long_enough(text: str) -> bool:
-    """Return whether a text can be erased. Two characters are enough if both are wide letters: 高橋 is a whole name."""
+    """Return whether a text can be erased: it has at least SHORTEST characters, or two wide letters, such as the name
+    高橋."""
     text = text.strip()
     return len(text) >= SHORTEST or (
         len(text) == 2 and all(one.isalpha() and unicodedata.east_asian_width(one) == "W" for one in text)
