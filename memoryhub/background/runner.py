@@ -62,8 +62,8 @@ class Explained(Exception):
 
 
 class Report:
-    """The outcome of one kind of work. A failure is saved at once; a success is saved after a failure and once a
-    minute."""
+    """The outcome of one kind of work. A failure is saved at once. A success is saved if it is the first after a
+    failure, or if NOTE_EVERY seconds have passed since the last saving."""
 
     def __init__(self, name: str, clock: Clock = timezone.now, seconds: Seconds = time.monotonic) -> None:
         self.name, self.clock, self.seconds = name, clock, seconds

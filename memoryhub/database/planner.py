@@ -1,8 +1,8 @@
 """Fixed statistics for SQLite's query planner. They say that the tables may be large.
 
 Without statistics the planner assumes that a store has ten rows, and reads a whole store to find one memory. Measured
-statistics would change with the data, and so would the query plans. These are the result of `ANALYZE` in a hub with a
-store of 100,000 memories, 1,000,000 versions and 2,000,000 entries. The numbers of an index say how many rows it has,
+statistics would change with the data, and so would the query plans. STATISTICS is the result of `ANALYZE` in a hub with
+a store of 100,000 memories, 1,000,000 versions and 2,000,000 entries. The numbers of an index say how many rows it has,
 then how many rows share the same first column, the same first two columns, and so on.
 """
 

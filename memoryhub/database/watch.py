@@ -140,8 +140,8 @@ class _Running:
         self.faults = faults
 
     def stop(self, now: float, *, for_memory: bool) -> None:
-        """Stop the request if it takes too much time or memory. While it is protected, only end a statement that waits
-        too long: a commit may wait for another server of PostgreSQL."""
+        """Stop the request if it takes too much time or, as `for_memory` says, too much memory. While it is protected,
+        only end a statement that waits too long: a commit may wait for another server of PostgreSQL."""
         waits = self.waits_too_long()
         is_too_much = waits if self.protected else for_memory or waits or self.worked() > self.limit
         if not is_too_much or now < self.next_stop or (not self.protected and _is_at_a_lock(self.thread)):
@@ -227,7 +227,7 @@ class Watch:
 
 @contextlib.contextmanager
 def unstopped() -> Iterator[_Running | None]:
-    """Do what must not be stopped half way: the request of this thread is stopped before it or after it."""
+    """Do what must not be stopped half way: the request of this thread is stopped before or after the block."""
     running: _Running | None = getattr(_thread, "running", None)
     if running is None:
         yield None
@@ -252,7 +252,7 @@ def committing() -> Iterator[None]:
 
 
 def allow(seconds: float) -> None:
-    """Let the request of this thread take at least `seconds`, because it knows that its bounded work needs it."""
+    """Let the request of this thread take at least `seconds`, because its work, which is bounded, needs this time."""
     running: _Running | None = getattr(_thread, "running", None)
     if running is not None:
         running.limit = max(running.limit, seconds)

@@ -25,8 +25,8 @@ def token_of(meta: Json, key: str | None) -> str | None:
     """Return the token that recognises a repeated call: the Idempotency-Key, else the id of the client's tool_use
     block.
 
-    Returns None without either. The `id` of a request is no such token, because clients count from 0 again whenever
-    they start.
+    Returns None if both are missing. The `id` of a request is no such token: clients count from 0 again whenever they
+    start.
     """
     if key is not None:
         return f"{key}#0"

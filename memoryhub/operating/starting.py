@@ -186,7 +186,7 @@ def require_known_schema(*, for_command: bool = False) -> None:
     """Raise NotStarted if a newer program migrated the database. This program would misunderstand the tables and write
     wrong rows.
 
-    A command also refuses an older database, such as one restored from a backup. Only `serve` migrates it.
+    With `for_command`, an older database is refused too, such as one restored from a backup: only `serve` migrates it.
     """
     loader = MigrationLoader(connection)
     known = set(loader.disk_migrations or ())

@@ -150,8 +150,8 @@ def seal_of(key: bytes, values: Sequence[object]) -> str:
 
 
 def set_digest(key: bytes, members: Iterable[str], start: str | None = None, *, less: Iterable[str] = ()) -> str:
-    """Return the digest of a set, starting from the digest `start` of another set (None: the empty set): `members` are
-    added and `less` removed. Their order does not matter."""
+    """Return the digest of a set: of the set with the digest `start` (None: the empty set), with `members` added and
+    `less` removed. The order of members does not matter."""
     total = int(start or "0", 16)
     total += sum(int(seal_of(key, ["member", member]), 16) for member in members)
     total -= sum(int(seal_of(key, ["member", member]), 16) for member in less)

@@ -10,7 +10,7 @@ def writer(*, sort_keys: bool = False) -> Callable[[Any], str]:
     """Return a function that encodes any JSON value without cycles.
 
     `JSONEncoder.encode` builds a new encoder in C for each value, and for a small value that takes longer than
-    encoding. This function builds it once.
+    encoding. So `writer` builds one encoder for all values.
     """
     make = getattr(encoder, "c_make_encoder", None)
     if make is None:

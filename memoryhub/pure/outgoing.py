@@ -141,8 +141,10 @@ def parse(url: str, *, private: bool = False) -> Target:
 
 
 def check(url: str, *, private: bool = False, resolve: Resolver | None = None, seconds: float = 5) -> Target:
-    """Resolve the name of a URL once. Return the URL's parts with the IP addresses to connect to; raises Refused if one
-    is not allowed."""
+    """Resolve the name of a URL once. Return the URL's parts with the IP addresses to connect to.
+
+    Raises Refused as `parse` does, if there is no address, and, without `private`, if one of them is not public.
+    """
     target = parse(url, private=private)
     try:
         found = _within(seconds, resolve or addresses_of, target.host, target.port)

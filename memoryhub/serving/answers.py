@@ -54,7 +54,10 @@ class Answers:
                 left.unlink(missing_ok=True)
 
     def send(self, protocol: Any, response: HttpResponseBase, *, is_head: bool) -> None:
-        """Complete the answer and hand it to granian. If making it raises an exception, nothing has been sent."""
+        """Complete the answer and hand it to granian; for HEAD (`is_head`), a streamed answer is sent without its body.
+
+        If making the answer raises an exception, nothing has been sent.
+        """
         headers = headers_of(response)
         if is_head and response.streaming:
             protocol.response_empty(response.status_code, headers)

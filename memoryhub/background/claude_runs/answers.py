@@ -126,7 +126,7 @@ class Api:
     def _aside(self, ask: Callable[[Callable[[Any], None]], None]) -> Iterator[Any]:
         """Run `ask`, which waits for the API, in another thread.
 
-        Yield what it passes to its argument, and ticks in between.
+        Yield what `ask` passes to its argument, and ticks in between.
         """
         came: queue.SimpleQueue[Any] = queue.SimpleQueue()
         given_up = threading.Event()

@@ -1,7 +1,7 @@
 """Works on one Claude run: asks for an answer, runs its calls of the memory tool, and asks again until Claude is done.
 
 Every step is written down before the next one begins. A call has run when its audit entry exists. The id of its block
-is its token: if it is run again after a crash, it gets its first answer and changes nothing.
+is its token: a call that is run again after a crash gets its first answer and changes nothing.
 """
 
 import logging

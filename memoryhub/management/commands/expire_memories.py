@@ -51,8 +51,11 @@ class Command(HubCommand):
             yield item
 
     def _run(self, store_id: str | None, at: datetime, allow: bool) -> list[str]:
-        """Do the store's retention run to its end and print the totals. Return a sentence if the run waits for
-        permission, else an empty list."""
+        """Do the retention run of a store (None: of the hub) to its end and print the totals.
+
+        If the run waits for permission, `allow` gives it; without `allow`, return a sentence that says so. In all other
+        cases, return an empty list.
+        """
         act = Act(Actor.system("expire_memories"), Door.COMMAND, at)
         try:
             run = runs.start(store_id, act, at)

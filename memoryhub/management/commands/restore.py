@@ -108,7 +108,8 @@ def about_missing(at: str, *, has_own: bool) -> str:
 
 
 def finished(file: Path, unpacked: Unpacked, unverified: bool) -> str:
-    """Verify the unpacked backup in a process that has its secrets; return its verdict. Raises Failed."""
+    """Verify the unpacked backup in a process that has its secrets; return its verdict. Raises Failed.
+    `unverified` accepts a backup whose audit is not right."""
     own = {"MEMORYHUB_DATA_DIR": str(unpacked.directory)}
     environment = {name: value for name, value in os.environ.items() if name not in restore.SECRETS.values()} | own
     if connection.vendor == "sqlite":

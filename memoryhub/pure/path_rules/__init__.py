@@ -62,9 +62,9 @@ class Condition(StrEnum):
 class Lines(NamedTuple):
     """The condition that lines of a memory are changed, removed or separated, or that the memory is moved or deleted.
 
-    The lines are `first` to `last`, from 1, of the version with this id. They are followed through later versions. If a
-    person changed them, the condition is about the lines in their place. A rule with this condition is about one
-    memory: its pattern is the memory's path.
+    The lines are `first` to `last`, from 1, of the version with the id `version`. They are followed through later
+    versions. If a person changed them, the condition is about the lines in their place. A rule with this condition is
+    about one memory: its pattern is the memory's path.
     """
 
     version: str

@@ -248,8 +248,8 @@ def refused_by_rule(path: str, verb: str, reason: str) -> str:
 
 
 def proposed_too_often(path: str, verb: str, opened: int, reason: str, has_session: bool = True) -> str:
-    """Return the error for a change that would open a proposal, if the session has opened as many as a path rule lets
-    it. Calls without a session are counted by key and day."""
+    """Return the error for a change that would open a proposal, if the session has opened as many as a path rule
+    lets it (`opened`). If `has_session` is false, the calls of the key without a session on this day are meant."""
     count = f"{opened:,} proposal" + ("" if opened == 1 else "s")
     said = f"this session has already made {count}, and may make no more here"
     if not has_session:

@@ -169,7 +169,7 @@ class Chooser:
         return None
 
     def _look_at(self, directory: str) -> list[tuple[Policy, Matcher, int]]:
-        """Return (policy, matcher, positions) in a directory, up to the first policy that matches all of it."""
+        """Return (policy, matcher, positions) of policies that can match in a directory, up to one that always does."""
         found: list[tuple[Policy, Matcher, int]] = []
         for policy, matcher in self._ready:
             states = matcher.in_directory(directory)
@@ -301,8 +301,8 @@ def removable(policy: Policy, versions: Sequence[VersionFacts], now: datetime) -
 
 
 def pruned_since(policy: Policy, newest: VersionFacts, moments: Mapping[int, datetime]) -> tuple[datetime, datetime]:
-    """Return (since, due) for the `newest` version that the policy removes: the moment from which its rule counts, and
-    the moment from which it may be removed. `moments` maps the numbers of versions to their moments."""
+    """Return (since, due) for `newest`, the newest version that the policy removes: the moment from which the rule
+    counts, and the moment from which it may be removed. `moments` maps the numbers of versions to their moments."""
     superseded = moments.get(newest.number + (policy.keep_versions or 1), newest.created_at)
     if policy.keep_version_days is None:
         return superseded, superseded

@@ -154,7 +154,7 @@ def first_places(versions: Sequence[Version]) -> dict[str, int]:
 def texts_of_blame(versions: Sequence[Version]) -> list[str]:
     """Return the ids of the texts that `blame` may need, in the order in which it asks for them.
 
-    Around an undo it may ask in another order, and twice.
+    Around an undo, `blame` may ask in another order, and twice for one text.
     """
     first = first_places(versions)
     texts: list[str] = []

@@ -8,7 +8,7 @@ from memoryhub.pure.text.line_sets import LineSet, Moves
 
 
 def carried(versions: Sequence[Version], added_by: Collection[int], text_of: TextOf, work: Work) -> dict[int, LineSet]:
-    """Return, for each version, which of its lines were added by one of the versions `added_by`, by version number.
+    """Return {version number: those lines of the version that one of the versions `added_by` added}.
 
     Lines are numbered from 1. `versions` are consecutive and in order of time. All lines of the first text count as
     added by its version. Versions without such lines are left out, and so are all further versions once `work` is used

@@ -32,7 +32,7 @@ def had(old: str, new: str, made: str) -> list[bool] | None:
     """Return for each hunk of two texts whether the text `made` has it. `made` must be the old text with some of the
     hunks.
 
-    Return None if it is not, or if it would take too long to find out.
+    Return None if it is not such a text, or if it would take too long to find out.
     """
     missing = _missing_end(old, new)
     before, after, lines = (lines_of(text + missing) for text in (old, new, made))

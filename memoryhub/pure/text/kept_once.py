@@ -24,7 +24,7 @@ _to_json = compact_json.writer()
 
 def lean(input: str, text: str) -> str:
     """Return the JSON text of an input as it is stored: with a mark in place of the parameter `file_text` if that is
-    exactly this text."""
+    exactly `text`."""
     if len(text) < LEAST or "\0" in text:
         return input
     at, quoted = input.find(_KEY) + len(_KEY), _to_json(text)

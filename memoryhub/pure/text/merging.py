@@ -55,7 +55,7 @@ class Merge:
 
     @property
     def mark(self) -> int:
-        """The length of the conflict markers. No line of these texts looks like a marker of this length."""
+        """The length of the conflict markers. No line of the merged texts looks like a marker of this length."""
         return mark_for(*(piece for part in self.parts for piece in _pieces(part)))
 
     def marked(self, mine: str, theirs: str) -> str:

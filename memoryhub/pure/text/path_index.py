@@ -80,7 +80,7 @@ def _fit(path: str, word: str) -> int:
 
 
 def in_order(path: str, letters: str) -> bool:
-    """Return whether a folded path contains these letters in this order, with anything between them."""
+    """Return whether a folded path contains `letters` in their order, with anything between them."""
     at = -1
     for letter in letters:
         at = path.find(letter, at + 1)
@@ -101,8 +101,8 @@ class PathIndex:
         return len(self.entries)
 
     def find(self, words: Sequence[str], limit: int, gone: Container[str] = ()) -> list[Found]:
-        """Return the best entries that contain all words; without words, the first entries. Entries whose id is in
-        `gone` are left out."""
+        """Return the best entries that contain all words, at most `limit`; without words, the first entries. Entries
+        whose id is in `gone` are left out."""
         answer: list[Found] = []
         places: list[list[int]] = [[] for _ in range(IN_PATH + 1)]
         for checked, (fit, place) in enumerate(self._candidates([_Keys.of(word) for word in words])):
@@ -126,8 +126,8 @@ class PathIndex:
                     yield fit, number * BLOCK + at
 
     def find_letters(self, letters: str, limit: int, gone: Container[str] = ()) -> list[Entry]:
-        """Return the first entries that contain these letters in this order. Entries whose id is in `gone` are left
-        out."""
+        """Return the first entries, at most `limit`, that contain `letters` in their order. Entries whose id is in
+        `gone` are left out."""
         keys = {_ONE | byte for byte in _bytes(letters)}
         answer: list[Entry] = []
         places = (n * BLOCK + at for n, block in enumerate(self.blocks) for at in _ones(block.having(keys)))

@@ -161,10 +161,11 @@ class _Draft:
         return [Edit(first, end, tuple(new[start:stop]), number) for first, end, start, stop in areas]
 
     def _rebase(self, seen: list[str], later: list[Edit]) -> list[Edit]:
-        """Take over the changes by others, and return the edits of the later wish at their new lines.
+        """Take over what others changed before an agent saw the text `seen`. Return `later`, the edits that the agent
+        wished in this text, at their new lines.
 
-        Where others changed the same or adjacent lines as an earlier wish, their lines are only taken if the later wish
-        is about them.
+        Where others changed the lines of an earlier wish, or lines next to them, the change is only taken over if the
+        later wish is about it.
         """
         others, asked = self._edits(self.seen, seen, -1), Edits(later)
         self.work.spend(EDIT_WORK * (len(self.edits) + len(others)))
@@ -317,7 +318,7 @@ def _is_before(other: Edit, edit: Edit) -> bool:
 
 
 def _applied(lines: Sequence[str], edits: Iterable[Edit], first: int, end: int) -> list[str]:
-    """Return the lines [first, end) with some edits of them."""
+    """Return the lines [first, end) as they are after `edits`."""
     result: list[str] = []
     for edit in edits:
         result += [*lines[first : edit.first], *edit.lines]

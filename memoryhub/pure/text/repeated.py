@@ -26,7 +26,8 @@ class Repeated(NamedTuple):
 
 
 class Lines:
-    """Lines to look for, by a key that the caller chooses. Headings and short lines are left out.
+    """Lines to look for, by a key that the caller chooses. Headings, and lines with fewer than SHORTEST
+    letters and digits, are left out.
 
     Case, width, punctuation and the marks of lists do not count. Two lines of at least FEWEST_WORDS words are nearly
     the same if they share four fifths of their words.
@@ -49,7 +50,7 @@ class Lines:
         return bool(self._same)
 
     def found_in(self, text: str) -> Iterator[Repeated]:
-        """Yield the lines of another text that repeat one of these lines."""
+        """Yield the lines of `text` that repeat one of the lines to look for."""
         folded = fold(text)
         if not any(word in folded for word in self._rare):
             return

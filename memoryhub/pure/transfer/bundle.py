@@ -163,8 +163,8 @@ class BundledProposal:
 
 @dataclass(frozen=True, slots=True)
 class BundledRule:
-    """A path rule, and the name of the agent or key that it is for. `sha256` is that of the text whose lines it
-    protects, if it protects lines and the text still exists."""
+    """A path rule, and the name of the agent or key that it is for. `sha256` is the digest of the text whose lines
+    the rule protects: None if it protects no lines, or if the text no longer exists."""
 
     rule: PathRule
     name: str = ""

@@ -84,7 +84,7 @@ class Names:
         return place[1:]
 
     def _beneath(self, directory: str, safe: str, whole: str, *, is_directory: bool) -> str:
-        """Return the place of a name in a directory.
+        """Return the place of the escaped name `safe` in a directory; `whole` marks the name if its place is taken.
 
         Directories whose names fold to the same bytes share a place, which then holds the memories of all of them. A
         memory always gets a name of its own.

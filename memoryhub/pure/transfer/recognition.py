@@ -12,7 +12,7 @@ def read(data: Data, name: str, bounds: Bounds, only_memory_files: bool = False,
     """Return the memories in imported bytes. The format is recognised by the content first, then by `name`; a single
     text is one memory.
 
-    Raises Refused.
+    `only_memory_files` and `exclude` choose among the texts of an archive or a git stream. Raises Refused.
     """
     reading.require_size(data, bounds)
     if not len(data):

@@ -101,8 +101,11 @@ def excluded(count: int) -> tuple[Left, ...]:
 
 
 def read_archive(data: Data, bounds: Bounds, only_memory_files: bool = False, exclude: Exclude = DEFAULT) -> Read:
-    """Return the memories of a ZIP archive. They come from its history if it is an unchanged export, otherwise from its
-    texts. Of an export, nothing is excluded."""
+    """Return the memories of a ZIP archive; with `only_memory_files`, only those of coding agents.
+
+    Without it, the memories of an unchanged export come from its history, and nothing of an export is excluded. All
+    other memories come from the texts.
+    """
     archive = archive_read.Archive(data, bounds)
     is_export = MANIFEST in archive.places and not only_memory_files
     passed = frozenset() if is_export else frozenset(filter(exclude.has, archive.places))
@@ -124,7 +127,8 @@ def read_texts(texts: dict[str, bytes], bounds: Bounds, only_memory_files: bool,
 
 
 def _of_export(texts: dict[str, bytes], bounds: Bounds) -> Read:
-    """Return the memories of a hub's export. If its texts were changed since, they come without their history."""
+    """Return the memories of a hub's export. If its texts were changed after the export, they come without their
+    history."""
     told = places(texts.pop(MANIFEST), bounds)
     history = texts.pop(HISTORY, None)
     if history is None:

@@ -237,7 +237,7 @@ def _pairs(named: Sequence[tuple[str | None, str | None]]) -> list[dict[str, str
 
 
 def _decided(details: Mapping[str, Any]) -> list[str]:
-    """Return the ids of the findings that an entry's input names. If it has only their number, return none."""
+    """Return the ids of the findings that an entry's input names: none if it only says how many findings there were."""
     before = details.get("before")
     lists = before.values() if isinstance(before, dict) else ()
     return [str(one) for listed in lists if isinstance(listed, list) for one in listed]

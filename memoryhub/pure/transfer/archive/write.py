@@ -46,7 +46,7 @@ def archive(about: About, heads: Iterable[WrittenVersion], history: Iterable[byt
 
 
 def files(members: Iterable[tuple[str, Iterable[bytes]]], at: datetime) -> Iterator[bytes]:
-    """Yield a ZIP archive of files: their names, each written once, and the pieces of their contents."""
+    """Yield the bytes of a ZIP archive of `members`, which are (name of a file, pieces of its content)."""
     pipe = _Pipe()
     with zipfile.ZipFile(pipe, "w", zipfile.ZIP_DEFLATED) as opened:
         for name, pieces in members:

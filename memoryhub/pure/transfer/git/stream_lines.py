@@ -41,8 +41,8 @@ class Lines:
         return self.data[self.at :]
 
     def optional(self, word: bytes, *, whole: bool = False) -> bytes | None:
-        """If the next line begins with a word, move past it and return the rest of it (`whole`: all of it). Otherwise
-        return None."""
+        """If the next line begins with `word`, move past the line and return the rest of it, or all of it if `whole`.
+        Otherwise return None."""
         line = self.peek()
         if line is None or not line.startswith(word):
             return None

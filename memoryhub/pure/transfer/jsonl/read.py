@@ -92,7 +92,7 @@ def _has_too_many(line: bytes) -> bool:
 
 
 def header_of(line: Line | None, format: str) -> Line:
-    """Return the first line. Raises Refused unless it is the header of this format, in the version that can be read."""
+    """Return the first line. Raises Refused unless it is the header of `format`, in the version that can be read."""
     if line is None or line["type"] != "header" or not isinstance(line.get("format"), str):
         raise Refused("It does not begin with the header of an export.")
     if line["format"] != format:
