@@ -51,7 +51,7 @@ class needs:  # noqa: N801 - it reads as a word where an operation is declared
     """What an operation requires of the key.
 
     `access` is the lowest sufficient access. `session` says whether a request with a session may do it. `all_stores`
-    says whether the key must reach all memory stores; `instead` is a sentence about what any other key may do.
+    says whether the key must reach all memory stores; `instead` is a sentence about what other keys may do.
     `whole` says that no path rule may hide memories of the store from the key.
     """
 

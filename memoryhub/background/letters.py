@@ -92,7 +92,7 @@ def page(route: str, *args: object, query: str = "") -> str:
 
 
 def name(text: object, most: int = LONGEST_NAME) -> str:
-    """Return a name, a path or another text in one line, without hidden characters, and not too long."""
+    """Return a name, a path or another text in one line, without hidden characters, in at most `most` characters."""
     shown = without_hidden(" ".join(str(text).split()))
     return shown if len(shown) <= most else f"{shown[: most - 1]}…"
 

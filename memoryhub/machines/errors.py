@@ -109,7 +109,7 @@ class Problem(Exception):
 
     @classmethod
     def no_key(cls, how: str = "") -> "Problem":
-        """Return the error for a request without a valid key; `how` says how its key ended."""
+        """Return the error for a request without a valid key. `how` says how the key ended, if it was valid before."""
         needed = "A valid key is needed: `Authorization: Bearer mh_…` or `x-api-key: mh_…`."
         return cls(401, "authentication_error", f"{how} {needed}".strip(), {"WWW-Authenticate": "Bearer"})
 

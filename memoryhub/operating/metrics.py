@@ -46,7 +46,7 @@ MOST = 10_000
 
 
 class Sample(NamedTuple):
-    """One value, with its labels and the end of its name."""
+    """One value, with its labels and the `suffix` of the metric's name."""
 
     value: float
     labels: Mapping[str, str] = {}

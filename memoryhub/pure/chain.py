@@ -138,8 +138,8 @@ def redaction_commitment(salt: str | None, values: Sequence[object]) -> str:
 
 
 def canonical_row(values: Sequence[object]) -> str:
-    """Return the canonical text of some values. Commitments to governing rows, and to their seals in an entry, are made
-    of this text."""
+    """Return the canonical text of some values. Commitments are made of it: those to the rows that an act changed, and
+    those to the seals of these rows in an entry."""
     return _encode([FORMAT, "row", *values])
 
 

@@ -242,7 +242,7 @@ def flow(firsts: int, middles: Sequence[tuple[Collection[int], int]], row: float
 
 
 def _curve(column: int, start: float, end: float) -> str:
-    """Return the curve from the right side of a box to the left side of one in the next column."""
+    """Return the curve from a box in `column` (at the height `start`) to a box in the next column (at `end`)."""
     left, right = FLOW_X[column] + FLOW_WIDTH, FLOW_X[column + 1]
     between = (left + right) / 2
     return f"M{left:g},{start:g} C{between:g},{start:g} {between:g},{end:g} {right:g},{end:g}"

@@ -197,8 +197,8 @@ class Application:
         return answer
 
     async def _reading(self, body: Body, work: Coroutine[Any, Any, End | None]) -> End | None:
-        """Run `work`, which reads a body; return how the reading ended. `_tick` cuts it if the body is too slow or too
-        large."""
+        """Run `work`, which reads a body; return how the reading ended. `_tick` ends the reading of a body that is too
+        slow or too large."""
         self.reading.add(body)
         try:
             return await work

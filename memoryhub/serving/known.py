@@ -17,7 +17,7 @@ MOST = 4096
 class Known:
     """Digests of keys or session cookies: for each, the id of its owner, and until when it is known.
 
-    This only decides whether a body is read, and who waits for whom. Whether the request is allowed is checked
+    These digests only decide whether a body is read, and who waits for whom. Whether the request is allowed is checked
     afterwards in its own transaction. So a key that was revoked since then can do nothing.
     """
 

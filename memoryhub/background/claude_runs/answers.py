@@ -40,7 +40,7 @@ class Failed(Exception):
         return self.status is not None and self.status >= 400
 
     def as_problem(self, secret: str) -> dict[str, Any]:
-        """Return the content of the event for a problem, in which the key of the API is never named."""
+        """Return the content of the event that records the failure, without the key of the API (`secret`)."""
         detail = self.detail.replace(secret, "…") if secret else self.detail
         return {"code": self.code, **({"detail": detail[:2_000]} if detail else {})}
 

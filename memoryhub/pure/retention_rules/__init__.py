@@ -275,7 +275,8 @@ def _purge(policy: Policy | None, facts: Facts, deleted_at: datetime) -> Due | N
 
 
 class VersionFacts(NamedTuple):
-    """The facts about a memory version. `awaits_review`: it awaits review, or was the newest for an open proposal."""
+    """The facts about a memory version. `awaits_review`: it awaits review, or an open proposal was
+    made when it was the newest."""
 
     id: str
     number: int
@@ -318,7 +319,7 @@ def version_bounds(policy: Policy, head: int, now: datetime) -> tuple[int, datet
 
 
 def earlier(now: datetime, days: int) -> datetime:
-    """Return the moment `days` times 24 hours earlier, or else the first moment that datetime has."""
+    """Return the moment `days` times 24 hours earlier. If datetime has no such moment, return the first that it has."""
     try:
         return now.astimezone(UTC) - timedelta(days=days)
     except OverflowError:

@@ -126,7 +126,7 @@ def find(text: str, kinds: Collection[str] | None = None) -> list[Span]:
 def look(
     text: str, kinds: Collection[str] | None = None, steps: float = inf, pause: Callable[[], None] | None = None
 ) -> dict[str, list[Place]]:
-    """Return {kind: its places in the text} for those of these kinds that are found (`kinds` None: of all kinds).
+    """Return {kind: its places in the text} for each of `kinds` (None: of all kinds) that is found.
 
     Places of different kinds may overlap. Raises TooMuch, with the kind, if a search takes more than `steps` steps.
     `pause` is called about every `text.BETWEEN_PAUSES` steps.

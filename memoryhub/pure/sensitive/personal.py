@@ -171,10 +171,10 @@ def _cards_in_lines(text: Text) -> Iterator[Place]:
 
 
 def _fits_card(digits: str) -> bool:
-    """Return whether a card may have these digits, by their number.
+    """Return whether a card may have these digits. It depends on how many digits there are.
 
-    Fewer than 14 digits must be a Maestro card's. 15 or 16 may begin with any digit, all other lengths with 3 to 6.
-    From 14 digits on, they may not all be equal.
+    Fewer than 14 must be those of a Maestro card. 15 or 16 may begin with any digit, 14 or more than 16 with 3 to 6;
+    they may not all be equal.
     """
     if len(digits) < 14:
         return _MAESTRO.match(digits) is not None

@@ -59,8 +59,11 @@ def _missing_end(old: str, new: str) -> str:
 def _further(
     reached: dict[int, tuple[bool, ...]], steps: Sequence[tuple[list[str], bool]], lines: Sequence[str]
 ) -> Iterator[tuple[int, tuple[bool, ...]]]:
-    """Yield (position in the lines after one more step, the decisions taken on the way) for each position reached so
-    far."""
+    """Yield (position in `lines`, decisions taken on the way) for everything that is reached by one more step.
+
+    `reached` has the positions before it, with their decisions. `steps` has the lines of each possible step, and its
+    decision.
+    """
     for place, taken in reached.items():
         for step, takes in steps:
             if lines[place : place + len(step)] == step:

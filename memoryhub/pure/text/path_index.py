@@ -64,8 +64,8 @@ def found(entry: Entry, words: Sequence[str]) -> Found | None:
 
 
 def _fit(path: str, word: str) -> int:
-    """Return how well a word fits the end of a path. It is compared with as many of the path's last names as the word
-    itself has names."""
+    """Return how well a word fits the end of a path. The word is compared with as many of the path's last names as
+    it has names itself."""
     tail = path
     if (depth := word.count("/") + 1) < path.count("/") + 1:
         tail = path.split("/", path.count("/") - depth + 1)[-1]
@@ -188,8 +188,8 @@ class _Block:
         return cls(len(entries), _with_single_bytes(names), _with_single_bytes(_directory_bits(directories)))
 
     def candidates(self, words: Sequence[_Keys], fit: int) -> int:
-        """Return the bits of the entries that may contain all words, if at least one word may have this fit or a better
-        one."""
+        """Return the bits of those entries that may contain all words, and in which at least one word may have the fit
+        `fit` or a better one."""
         bits = self.having([key for word in words for key in word.path])
         if fit == IN_PATH or not bits:
             return bits

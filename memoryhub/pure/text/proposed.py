@@ -81,7 +81,7 @@ class Edits:
         return self.edits[slice(*self.places(first, end))]
 
     def places(self, first: int, end: int) -> tuple[int, int]:
-        """Return from which to which position the edits overlap or touch the lines [first, end)."""
+        """Return the positions [start, stop) of the edits that overlap or touch the lines [first, end)."""
         return bisect_left(self._ends, first), bisect_right(self._firsts, end)
 
 

@@ -59,8 +59,8 @@ class Spellings:
         self._pattern = re.compile("|".join(part for part in parts if part) or "(?!)")
 
     def is_same(self, spelling: str) -> bool:
-        """Return whether a spelling has the loose form of one of the texts. If not, a spelling that `within`
-        has found also differs from the texts in the spaces between its words."""
+        """Return whether a spelling has the loose form of one of the texts. A spelling without it that
+        `within` has found differs from the texts also in the spaces between its words."""
         return loose(spelling) in self.folded
 
     def within(self, text: str) -> set[str]:

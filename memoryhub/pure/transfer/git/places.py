@@ -64,7 +64,7 @@ class Places(Generic[T]):
         return self._directories[place] > 0
 
     def under(self, place: str) -> list[str]:
-        """Return the places of the texts at or under a place. Raises Refused if there was too much work."""
+        """Return the places of the texts at or under a place. Raises Refused after MOST_LOOKED_AT places in all."""
         if place in self._there or not self.is_directory(place):
             return [place] if place in self._there else []
         self._look(len(self._there))

@@ -76,7 +76,7 @@ def _lines(data: Data) -> Iterator[bytes]:
 
 
 def require_bounds(line: bytes, named: str) -> None:
-    """Raise Refused if a line of JSON is too long, or has too many values."""
+    """Raise Refused, which calls the line `named`, if it has more than LONGEST_LINE bytes or MOST_VALUES values."""
     if len(line) > LONGEST_LINE:
         raise Refused(f"{named} has more than {LONGEST_LINE:,} bytes.")
     if _has_too_many(line):
