@@ -127,7 +127,8 @@ class Ending:
 
 
 def ending_of(request: Request, leaving: User, reaching: KeyQuerySet, sending: WebhookQuerySet) -> Ending:
-    """Return the keys and webhooks that end, as the submitted form has shown and ticked them."""
+    """Return the keys and webhooks that end. The submitted form names the ones that the page showed, and which of them
+    were ticked."""
     shown = frozenset(request.POST.getlist("shown"))
     ticked = frozenset(request.POST.getlist("key") + request.POST.getlist("webhook")) & shown
     return Ending(leaving, person(request), reaching, sending, webhooks_of(sending, leaving), shown, ticked)

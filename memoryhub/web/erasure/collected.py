@@ -189,7 +189,8 @@ def _read(memory: Memory, seen: Seen) -> JsonRow:
 
 
 def _texts(part: Part) -> Iterator[tuple[str, Iterable[bytes]]]:
-    """Yield the whole text of each memory that currently has one of the texts, in its text or in its path."""
+    """Yield (path in the archive, the whole text) of each live memory that has one of the terms of `part` in its text
+    or in its path."""
     names = Names()
     for ids in in_parts(sorted(part.memories)):
         for memory in Memory.objects.among(part.store.pk, ids).live().select_related("text").order_by("path"):

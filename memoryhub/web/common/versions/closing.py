@@ -64,7 +64,7 @@ def after(request: Request, store_id: str, seq: int) -> SafeString:
     """Return sentences that say which findings the act with the entry `seq` closed, and how to erase their texts.
     Return an empty text if no finding was closed.
 
-    If an act closes findings, the hub's next entry records this.
+    An act that closes findings is followed by an entry of the hub, which names these findings: it has the next seq.
     """
     entry = AuditEntry.objects.of_chain(store_id).filter(seq=seq + 1, command="resolve_finding").first()
     told: dict[str, Any] = json.loads(entry.input or "{}") if entry else {}
