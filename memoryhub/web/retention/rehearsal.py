@@ -87,8 +87,7 @@ def weeks_url(store: MemoryStore, draft: str = "") -> str:
 def export(request: Request, store: MemoryStore) -> HttpResponse:
     """Download all items of a rehearsal. The download is audited first.
 
-    The rehearsal is of the saved policies. If the query has a draft, the draft replaces the policy with the id
-    `policy`.
+    The rehearsal is of the saved policies. If the form has a draft, the draft replaces the policy with the id `policy`.
     """
     form = request.POST.get("format") if request.POST.get("format") in FORMATS else "csv"
     days, draft = _days(request.POST.get("days", "")), drafted(request.POST.dict())
