@@ -69,7 +69,7 @@ class Spans:
         return True
 
     def _read(self, now: datetime) -> None:
-        """Make spans of the `noted` entries that are committed. Forget those that after PATIENCE still are not."""
+        """Make spans of the `noted` entries that are committed. Forget those that are not committed after PATIENCE."""
         places = list(self.noted)[:BATCH]
         found = _entries(places)
         for place in places:

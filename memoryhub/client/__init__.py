@@ -374,7 +374,7 @@ def _fewer(error: HubError, most: int) -> int:
 
 
 def _raise_unless_gone(hub: _Hub, answer: object) -> None:
-    """Raise ToolError if the path _UNLISTED was not deleted for another reason than that nothing is there."""
+    """Raise ToolError if the path _UNLISTED could not be deleted, except if nothing is there."""
     try:
         _outcome(hub, answer)
     except ToolError as error:

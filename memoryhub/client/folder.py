@@ -23,8 +23,8 @@ class Folder:
         self._seen: dict[str, tuple[tuple[int, int, int], str | None]] = {}
 
     def scan(self) -> dict[str, str | None]:
-        """Return {path: digest} of all files. The digest of a file that cannot be a memory is None. Raises OSError, so
-        that a file that could not be read does not count as deleted."""
+        """Return {path: digest} of all files. The digest of a file that cannot be a memory is None. Raises OSError for
+        a file that cannot be read: it must not count as deleted."""
         found = {relative: self._digest(relative, entry) for relative, entry in self._entries(self.root, "")}
         self._seen = {relative: self._seen[relative] for relative in found}
         return found

@@ -37,8 +37,8 @@ def bring_in(workshop: MemoryStore, mina: User, at: datetime) -> None:
 
 
 def look_at(service: MemoryStore, mina: User, at: datetime) -> None:
-    """Prepare an import of help desk templates, one of which conflicts with a memory. It still waits for a person's
-    decision."""
+    """Prepare an import of help desk templates, one of which conflicts with a memory. The import still waits for a
+    person's decision."""
     _prepared(service, mina, "help-desk-templates.zip", TEMPLATES, "", at)
 
 

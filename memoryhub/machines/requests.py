@@ -126,7 +126,7 @@ def secret_in(meta: Mapping[str, Any]) -> str:
 
 def json_of(request: HttpRequest, body: bytes) -> dict[str, Any]:
     """Return the JSON object in a body. Raises Problem: 415 for a compressed body or a content type other than JSON,
-    400 for any other value."""
+    400 if the body is no JSON object."""
     require_plain(request)
     if not _JSON_TYPE.fullmatch(request.META.get("CONTENT_TYPE") or ""):
         raise Problem.invalid("The content type must be application/json.", 415)
@@ -146,7 +146,7 @@ def require_plain(request: HttpRequest) -> None:
 
 
 def session_of(request: HttpRequest) -> str | None:
-    """Return the agent's name for its session; None if the request has none. Raises Problem (400) for another value."""
+    """Return the agent's name for its session; None without the header. Raises Problem (400) for an invalid name."""
     return visible_header(request, "Memoryhub-Session", LONGEST_SESSION)
 
 

@@ -130,8 +130,8 @@ def line(values: Sequence[int], height: float = HEIGHT, unit: int = 1, most: int
 
 
 def spark(values: Sequence[int], width: float, height: float) -> str:
-    """Return the points of a small line without an axis, as SVG text. The points are in a box of this size, with a
-    pixel of margin above and below."""
+    """Return the points of a small line without an axis, as SVG text. The points are in a box of this `width` and
+    `height`, with a pixel of margin above and below."""
     most = max(max(values, default=0), 1)
     across = width / max(1, len(values) - 1)
     return " ".join(
@@ -156,7 +156,7 @@ def middle(column: int, columns: int) -> float:
 
 
 def labelled(columns: int, most: int = LABELS) -> tuple[int, ...]:
-    """Return the columns that get a label below them. They are evenly spaced and include the last column."""
+    """Return the columns that get a label: at most `most`, evenly spaced, and the last column is one of them."""
     every = max(1, ceil(columns / most))
     return tuple(column for column in range(columns) if (columns - 1 - column) % every == 0)
 

@@ -52,7 +52,7 @@ def _grant(item: str) -> Grant:
 
 
 def roles_of(grants: Collection[Grant], groups: Collection[str]) -> Mapping[str, str | None]:
-    """Return the role in each store that the mapping names: the highest one of the groups, None for no role."""
+    """Return {store: role} for each store in `grants`: the highest role of one of `groups` there, None for no role."""
     return {store: _highest(grants, groups, store) for store in sorted({one.store for one in grants if one.store})}
 
 
@@ -62,12 +62,12 @@ def _highest(grants: Collection[Grant], groups: Collection[str], store: str) -> 
 
 
 def is_administrator(grants: Collection[Grant], groups: Collection[str]) -> bool | None:
-    """Return whether a group makes its members administrators; None if the mapping does not say who is one."""
+    """Return whether one of `groups` makes its members administrators; None if no grant is for administrators."""
     names = {one.group for one in grants if one.role == ADMINISTRATOR}
     return bool(names & set(groups)) if names else None
 
 
 def known(grants: Collection[Grant], groups: Collection[str]) -> Iterator[str]:
-    """Yield the groups that the mapping names."""
+    """Yield those of `groups` that are in `grants`."""
     named = {one.group for one in grants}
     yield from (group for group in groups if group in named)

@@ -19,7 +19,7 @@ def new_secret() -> str:
 
 
 def code_of(secret: str, step: int) -> str:
-    """Return the code of a period, which is numbered from 1970."""
+    """Return the code of the period `step`: periods of half a minute are numbered from 1970."""
     mac = hmac.digest(base64.b32decode(secret), step.to_bytes(8, "big"), hashlib.sha1)
     start = mac[-1] & 15
     number = int.from_bytes(mac[start : start + 4], "big") & 0x7FFF_FFFF

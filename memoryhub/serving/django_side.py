@@ -188,8 +188,8 @@ def _session_of(environ: dict[str, Any]) -> str | None:
 
 
 def _with_body(environ: dict[str, Any], body: Body | None) -> dict[str, Any]:
-    """Return a copy of the environment with the body. Each attempt to answer a request needs a copy, because it changes
-    the environment."""
+    """Return a copy of the environment with the body. Each attempt to answer a request needs a copy, because an
+    attempt changes its environment."""
     return {**environ, "wsgi.input": BytesIO() if body is None else body.stream(), "wsgi.errors": sys.stderr}
 
 

@@ -18,7 +18,7 @@ _ENDINGS = ("/export", "/imports/new", "/copy", "/selection", "/erase")
 
 def is_heavy(path: str) -> bool:
     """Return whether a request with a body, sent to this address, may ask for an export, an import, an
-    erasure or a table."""
+    erasure or a table: these take seconds."""
     return path.endswith(_ENDINGS) or "/tables/" in path
 
 

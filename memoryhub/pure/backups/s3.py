@@ -64,7 +64,7 @@ def encoded(query: Mapping[str, str]) -> str:
 
 
 class Bucket:
-    """A bucket at an endpoint, such as https://s3.eu-central-1.amazonaws.com. Its name begins the path."""
+    """A bucket at an endpoint, such as https://s3.eu-central-1.amazonaws.com. The bucket's name begins the path."""
 
     def __init__(self, endpoint: str, name: str, account: Account) -> None:
         self.endpoint, self.name, self.account = endpoint.rstrip("/"), name, account

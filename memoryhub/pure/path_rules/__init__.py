@@ -254,7 +254,7 @@ class PathRules:
         return frozenset(rule.only_if for rule in self._standing if rule.only_if and rule.is_about(doer, verb))
 
     def protected_lines(self, path: str) -> list[Lines]:
-        """Return the lines of the memory at a path that rules protect. The rules may be for any agent or key."""
+        """Return the lines that rules, for whichever agent or key, protect in the memory at a path."""
         return self._lines.get(path, [])
 
     def decide(self, doer: Doer, verb: Verb, path: str, met: Met = NONE_MET) -> Decision:
@@ -283,8 +283,8 @@ class PathRules:
         return found
 
     def mismatches(self, doer: Doer, verb: Verb | None, path: str, met: Met = NONE_MET) -> list[Mismatch | None]:
-        """Return one value for each rule: why it does not match, or None if it matches. None as `verb` asks whether the
-        memory is seen."""
+        """Return one value for each rule: why it does not match, or None if it matches. If `verb` is None, the question
+        is whether the memory is seen."""
         pairs = enumerate(zip(self.rules, self.matchers, strict=True))
         return [
             Mismatch.OVER if at in self.over else _mismatch(rule, matcher, doer, verb, path, met)

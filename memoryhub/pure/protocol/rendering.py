@@ -41,8 +41,8 @@ def numbered(content: str, first: int, last: int) -> str:
 
 
 def view(path: str, content: str, view_range: object, limit: int) -> FileView:
-    """Return the view of a memory. After `limit` code points it is cut at the end of a line. Raises ToolError for a
-    wrong range."""
+    """Return the view of a memory. If it has more than `limit` code points, it is cut at the end of a line. Raises
+    ToolError for a wrong range."""
     total = text.shown_lines(content)
     if total > results.MOST_LINES and text.count_lines(content) > results.MOST_LINES:
         raise ToolError(results.too_many_lines(path))
@@ -57,8 +57,8 @@ def view(path: str, content: str, view_range: object, limit: int) -> FileView:
 
 
 def _surely_past(limit: int, content: str, first: int) -> int:
-    """Return the number of a line that a view from `first` on surely cannot reach within its limit. It bounds the
-    work."""
+    """Return the number of a line that a view from `first` on surely cannot reach within its limit: lines
+    from there on need not be looked at."""
     line = first + limit // SHORTEST_LINE + 1
     return min(line, content.count("\n", 0, limit) + 2) if first == 1 else line
 

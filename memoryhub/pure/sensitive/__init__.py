@@ -160,8 +160,8 @@ def joined(text: str, found: Mapping[str, Iterable[Place]]) -> list[Span]:
 
 @lru_cache(maxsize=256)
 def _wanted(kinds: frozenset[str] | None) -> list[tuple[str, Callable[[Text], object] | None, Detector]]:
-    """Return (name, gate, detector) for each of these kinds. If the gate returns false for a text, the detector need
-    not run."""
+    """Return (name, gate, detector) for each of `kinds` (None: of all kinds). If the gate returns false for a text, the
+    detector need not run."""
     return [
         (name, _GATES.get(name), detector)
         for name, (_, _, detector) in _DETECTORS.items()

@@ -149,7 +149,7 @@ class Text:
 
     @fact
     def long_words(self) -> list[Place]:
-        """Stretches of ASCII without white space that are long enough for a key or an encoded text."""
+        """Stretches of at least SHORTEST_LONG_WORD characters of ASCII without white space, as in a key."""
         text, found, position = self.text, [], 0
         for word in text.split():
             if len(word) >= SHORTEST_LONG_WORD:
@@ -220,8 +220,8 @@ def is_placeholder(value: str) -> bool:
 
 
 def is_random(value: str) -> bool:
-    """Return whether a key may be random: it has enough different characters, and is neither a placeholder nor letters
-    of one case."""
+    """Return whether a key may be random: it has at least eight different characters and no repetitions, and is neither
+    a placeholder nor letters of one case."""
     one_case = value.islower() or value.isupper()
     plain = one_case and not any(map(str.isdigit, value))
     return not plain and len(set(value)) >= 8 and not is_placeholder(value) and not _COUNTED.search(value)

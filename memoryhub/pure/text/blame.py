@@ -89,11 +89,10 @@ def _taken_back(
     text_of: TextOf,
     work: Work,
 ) -> Iterator[tuple[int, list[int]]]:
-    """Yield (place, lines) for each of the `older` texts from which a text took lines back, where `older` has (id,
-    place) pairs.
+    """Yield (place, lines taken) for each (id, place) in `older`: the text took these lines back from that older text.
 
-    `lines` of a pair are the lines that the older text had. Only lines in `areas`, which differ from the text before,
-    can be taken back. They are marked in the argument `lines`, so that they are not searched for again.
+    Only lines in `areas`, which differ from the text before, can be taken back. Those that were are marked in the
+    argument `lines`, so that they are not searched for again.
     """
     added = [line for area in areas for line in range(area[2], area[3]) if lines[line] >= 0]
     for id, place in older:
@@ -170,8 +169,8 @@ def texts_of_blame(versions: Sequence[Version]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Before:
-    """The indexes of two versions with the previous text: the first version that had it (`place`), and the nearest
-    one."""
+    """The indexes of two versions with the previous text: of the first version that had it (`place`), and of the last
+    one before the text changed (`nearest`)."""
 
     place: int
     nearest: int
@@ -208,7 +207,7 @@ def _found(origins: list[Origin | None], lines: list[int], area: Area, brought: 
 
 
 def _back(versions: Sequence[Version], first: dict[str, int], at: int) -> list[tuple[str, int]]:
-    """Return the (id, place) of the texts from which the version at an index took lines back."""
+    """Return the (id, place) of each text from which the version at the index `at` took lines back."""
     return [(id, first[id]) for id in versions[at].back if first.get(id, at) < at]
 
 

@@ -171,7 +171,7 @@ def _cut(old: str, new: str, area: Area) -> Block | None:
 
 
 def _once(old: str, new: str, area: Area, start: int, end: int) -> int:
-    """Return the offset of an old line in the new text. It must occur exactly once in both texts; else return -1."""
+    """Return the offset in the new text of the old line [start, end), or -1 if it is not there once in both texts."""
     o, o_end, n, n_end = area
     line = old[start - 1 : end]
     found = new.find(line, max(n - 1, 0), n_end)

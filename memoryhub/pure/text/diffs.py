@@ -114,8 +114,8 @@ def compare(
 
 
 def opened(work: Work, old: str, new: str, *, ignore_whitespace: bool = False, context: int | None = 3) -> Diff | None:
-    """Return the comparison of two texts. None if too little of the request's `work` is left; the page then shows it
-    closed."""
+    """Return the comparison of two texts. None if too little of the request's `work` is left; the page then shows
+    the comparison closed."""
     if not work.opens(cost(old, new)):
         return None
     return compare(old, new, ignore_whitespace=ignore_whitespace, context=context, work=work)
@@ -231,7 +231,7 @@ def _parts(texts: _Texts, changes: Sequence[Area], context: int | None) -> Itera
 
 
 def _equal(texts: _Texts, where: Where, top: int | None, bottom: int | None) -> Iterator[Row | Gap]:
-    """Yield equal lines: the first `top`, a gap, and the last `bottom`. None shows all lines.
+    """Yield equal lines: the first `top`, a gap, and the last `bottom`; all of them if one of both is None.
 
     A gap of one line is shown as the line, which takes no more room.
     """

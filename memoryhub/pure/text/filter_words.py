@@ -239,7 +239,8 @@ def _place_or_time(first: str, words: Sequence[Word]) -> Found | None:
 
 
 def _edge(first: str, words: Sequence[Word]) -> Found | None:
-    """Return the start or the end that a day means, or a day and a time such as “2026-01-31 14:30”."""
+    """Return the filter that a day, or a day and a time such as “2026-01-31 14:30”, means after the word `first`: that
+    for the start after “since”, else that for the end."""
     second = words[0].text
     if _MOMENT.fullmatch(second):
         return "from" if first == "since" else "to", second, 2

@@ -98,7 +98,7 @@ def of_parts(kept: Any, size: int) -> list[Any]:
 
 
 def short_answer(answer: str, quoted: str) -> str:
-    """Return an answer as it is stored. In a long answer the quoted string is replaced by a mark; then the end is cut.
+    """Return an answer as it is stored. In a long answer, a mark replaces the string `quoted`, and then the end is cut.
 
     `whole_answer` puts the quoted string back.
     """

@@ -89,7 +89,7 @@ class Moves:
         self._ends.append(float("inf"))
 
     def after(self, lines: LineSet) -> LineSet:
-        """Return the places in the new text of those lines that it still has."""
+        """Return where those of `lines`, which are of the old text, are in the new text that it still has."""
         return LineSet.of_runs(run for first, last in lines.runs for run in self._moved(first, last))
 
     def _moved(self, first: int, last: int) -> Iterator[Run]:

@@ -185,7 +185,7 @@ def _pieces(part: str | Conflict) -> tuple[str, ...]:
 
 
 def marked(conflict: Conflict, mark: int, mine: str, theirs: str) -> str:
-    """Return a conflict with its three sides between markers, two of which have the names of the sides."""
+    """Return a conflict with its three sides between markers, two of which show the names `mine` and `theirs`."""
     start, before, between, end = (mark * sign for sign in "<|=>")
     sides = [f"{start} {mine}\n", conflict.mine, f"{before}\n", conflict.base, f"{between}\n", conflict.theirs]
     return joined([*sides, f"{end} {theirs}\n"])

@@ -49,8 +49,8 @@ class Novelty:
         self._looked: dict[Place, dict[str, list[Place]]] = {}
 
     def has_any(self, kinds: frozenset[str]) -> bool:
-        """Return whether the new lines may have findings of these kinds. It is faster than `found`, which is rarely
-        needed."""
+        """Return whether the new lines may have findings of these kinds. This is faster than `found`, which is
+        rarely needed."""
         return any(self._look(_with_feed(*place), of) for place, of in self._places(kinds))
 
     def found(self, kinds: frozenset[str]) -> list[Span]:
@@ -131,7 +131,7 @@ def _without_masks(text: str, found: list[Span]) -> list[Span]:
 
 
 def apart(spans: Iterable[Span], others: Sequence[Span]) -> list[Span]:
-    """Return the spans that overlap none of `others`. Both must be ordered by start and without overlaps."""
+    """Return the spans that overlap none of `others`. Spans and others must be in order, without overlaps."""
     found: list[Span] = []
     position = 0
     for span in spans:

@@ -235,9 +235,9 @@ def _places(edits: Sequence[Edit]) -> list[Area]:
 
 
 def _split(edits: Sequence[Edit], others: Sequence[Edit]) -> list[Edit]:
-    """Return the edits, cut into parts where other edits add lines inside of them.
+    """Return the edits, cut into parts where `others` add lines inside of them.
 
-    An edit that goes by line is also cut where others begin and end, and each part keeps its own new lines. Of any
+    An edit that goes by line is also cut where `others` begin and end, and each part keeps its own new lines. Of any
     other edit, the first part has all new lines, and the other parts remove lines.
     """
     result: list[Edit] = []
@@ -274,7 +274,7 @@ def _is_in(edit: Edit, near: Sequence[Edit], over: Sequence[Edit]) -> bool:
 
 
 def _is_about(asked: Edits, there: Edit, own: Iterable[Edit], edit: Edit) -> bool:
-    """Return whether a wish is about what others changed: about their lines or, if their edit overlaps none of `own`,
+    """Return whether a wish is about what others changed: about the lines of `edit` or, if it overlaps none of `own`,
     about lines beside them.
 
     `asked` are the edits of the wish. `edit` is the change by others; it and `own` are edits of the same text. `there`

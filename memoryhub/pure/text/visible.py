@@ -154,8 +154,8 @@ def _hidden_segments(text: str) -> Iterator[Segment]:
 
 
 def _boxes(run: str) -> Iterator[Segment]:
-    """Yield boxes for a run of hidden characters. Equal characters share a box; so do tags, and so do variation
-    selectors."""
+    """Yield boxes for a run of hidden characters. Equal characters share a box, all tags share one, and all
+    variation selectors share one."""
     groups = ["".join(group) for _, group in groupby(run, key=_family)]
     yield from map(_box, groups[: MOST_BOXES - 1])
     if len(groups) == MOST_BOXES:

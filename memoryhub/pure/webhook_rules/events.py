@@ -159,8 +159,8 @@ def of_import(store: str, job: str, state: str, memories: int, at: datetime, key
 
 
 def of_alarm(key: str, since: datetime, before: str, state: str, at: datetime, audit_key: bytes) -> Iterator[Event]:
-    """Yield the events of an alarm whose state has changed. `key` names its kind and its subject. `before` is the state
-    that webhooks were last informed of."""
+    """Yield the events of an alarm whose state has changed. `key` names the kind and the subject of the alarm.
+    `before` is the state that webhooks were last informed of."""
     hub, (kind, _space, subject) = _Hub(audit_key), key.partition(" ")
     alarm = {"kind": kind, **_subject(kind, subject), "since": _moment(since)}
     names = [_ALARMS[state]] if state in _ALARMS else []

@@ -42,8 +42,8 @@ def _to_escape(name: str, directory: str) -> frozenset[int]:
 
 
 def _obeyed(name: str, directory: str) -> frozenset[int]:
-    """Return the positions of the characters to escape. Each part between backslashes counts as a name, as on Windows;
-    `.` and `..` are escaped too."""
+    """Return the positions of the characters to escape because a program would obey the name, or because it is `.` or
+    `..`. Each part between backslashes counts as a name, as on Windows."""
     found: set[int] = set()
     start = 0
     for part in name.split("\\"):
