@@ -80,8 +80,8 @@ def selected(plan: Plan, choices: Mapping[str, Choice], parts: Parts) -> Selecte
 
 
 def with_texts(plan: Plan, texts: Mapping[str, str]) -> Plan:
-    """Return the plan with other new texts for some memories, for a page that compares these texts with the current
-    ones."""
+    """Return the plan with `texts` as the new texts of the memories that `texts` names. It is for a page that compares
+    these texts with the current ones."""
     return replace(plan, changes=tuple(_with_text(change, texts.get(change.memory)) for change in plan.changes))
 
 

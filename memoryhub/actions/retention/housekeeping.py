@@ -1,4 +1,5 @@
-"""Deletes expired browser sessions, and stored calls of tools that are too old to be sent again."""
+"""Deletes expired browser sessions, and the stored calls that were kept in case a client sends them again, once they
+are too old for this."""
 
 from datetime import datetime, timedelta
 

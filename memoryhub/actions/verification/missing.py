@@ -107,9 +107,10 @@ def _is_there(checkpoint: Checkpoint) -> bool:
 
 
 def _kept(chain_id: str, first_wrong: int) -> int:
-    """Return the seq of the last entry before the first wrong checkpoint.
+    """Return the seq of the last entry before the entry `first_wrong`, or of the last entry of the chain if that is
+    lower.
 
-    Later entries may have been written after the loss.
+    Entries after `first_wrong` do not count, because they may have been written after the loss.
     """
     head = AuditChain.objects.filter(pk=chain_id).values_list("last_seq", flat=True).first() or 0
     return min(head, first_wrong - 1)

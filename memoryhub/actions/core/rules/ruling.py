@@ -74,8 +74,8 @@ Looked = Mapping[tuple[Ruling, str | None, str], Spans | TooMuch]
 
 
 class Clean(NamedTuple):
-    """The texts and paths in which `rules` found nothing. `texts` has pairs: the SHA-256 of the earlier text (None:
-    there was none), and of the text."""
+    """The texts and paths in which `rules` found nothing. `texts` has pairs of SHA-256 digests: that of the memory's
+    earlier text (None: it had none), and that of the new text."""
 
     rules: Ruling | None
     texts: frozenset[tuple[str | None, str]]
