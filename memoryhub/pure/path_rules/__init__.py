@@ -248,7 +248,7 @@ class PathRules:
         return Decision(0, None)
 
     def conditions_for(self, doer: Doer, verb: Verb) -> Met:
-        """Return the conditions on which a decision about this verb of this agent or key can depend."""
+        """Return the conditions on which the decision about a change can depend, by its `verb` and who makes it."""
         if not self.conditions:
             return NONE_MET
         return frozenset(rule.only_if for rule in self._standing if rule.only_if and rule.is_about(doer, verb))

@@ -358,7 +358,7 @@ def masked(kinds: Sequence[str]) -> str:
 
 
 def note(text: str, lines: tuple[int, int] | None) -> str:
-    """Return a line to append to a view: a person's text, and the lines of the memory that it is about, if known."""
+    """Return a line to append to a view: a person's text, and the `lines` that the text is about, if known."""
     about = "" if lines is None else f" about line {lines[0]}" + (f" to {lines[1]}" if lines[1] > lines[0] else "")
     return f"[Not part of this memory, but a note of a reviewer to you{about}: {text}]"
 

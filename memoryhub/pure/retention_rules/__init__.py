@@ -250,7 +250,7 @@ def due_next(policy: Policy | None, facts: Facts) -> Due | None:
 
 
 def due(policy: Policy | None, facts: Facts, now: datetime) -> Due | None:
-    """Return the expiry of a memory that is due by now, by the rule that was due first. None if it is not due."""
+    """Return what `due_next` returns if that is due by `now`, otherwise None."""
     found = due_next(policy, facts)
     return found if found is not None and found.at <= now else None
 

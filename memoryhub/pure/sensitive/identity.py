@@ -159,7 +159,7 @@ def _starts(written: str) -> list[bytes]:
 
 
 def _starts_of_name(name: str) -> frozenset[bytes]:
-    """Return the items that `_starts` returns for every text with this name. A short last word is left out, because
+    """Return what `_starts` has for every text in which this name occurs. A short last word is left out, because
     letters may follow it in the text."""
     first, *others = _starts(name)
     kept = (start for start in others if len(start) in (0, START) or not name.endswith(start.decode()))

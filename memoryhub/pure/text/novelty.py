@@ -177,7 +177,10 @@ def _lines_around(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _alike(most: int, is_same: Callable[[int, int], bool]) -> int:
-    """Return how many characters, up to `most`, are equal from the start on. Each character is compared about twice."""
+    """Return how many characters, up to `most`, are equal from the start on; `is_same` compares a range of them.
+
+    Each character is compared about twice.
+    """
     low, step = 0, most
     while step:
         if is_same(low, min(low + step, most)):

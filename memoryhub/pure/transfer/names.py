@@ -63,7 +63,7 @@ class Names:
     """Chooses a name in an archive for each path. Names are unique even for file systems that ignore case or compose
     marks.
 
-    No name is `reserved`, or under a directory `reserved`.
+    The name `reserved` is not given to a path, nor is a name in a directory `reserved`.
     """
 
     def __init__(self, reserved: str = "") -> None:

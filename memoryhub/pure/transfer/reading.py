@@ -71,8 +71,8 @@ def require_size(data: Data, bounds: Bounds) -> None:
 
 
 def require_place(name: str, *, posix: bool = False) -> str:
-    """Return a place in an archive or stream, in NFC. Raises Refused for a place that is not relative or leads
-    elsewhere. Whether a memory can be there is for `refusal_of` to say.
+    """Return a place in an archive or stream, in NFC. Raises Refused for a place that is absolute, or that
+    has `.`, `..` or an empty name in it. Whether a memory can be there is for `refusal_of` to say.
 
     `posix`: only a slash separates names, as in git's trees and in a directory on this machine. There `a: b.md` is a
     name, whereas in an archive `a:` may be a drive.

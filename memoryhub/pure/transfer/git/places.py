@@ -40,8 +40,9 @@ class Places(Generic[T]):
     def require(self, name: str, *, moved: bool = False) -> str:
         """Return the place for a name in a stream; `moved`: the stream moves a text there.
 
-        Raises Refused for a place that leads elsewhere, and after too much work: the directories of a place are hashed
-        one by one, and composing a name takes time that grows with the square of its marks.
+        Raises Refused as `reading.require_place` does, and if all work so far is more than MOST_LOOKED_AT: the
+        directories of a place are hashed one by one, and composing a name takes time that grows with the square of its
+        marks.
         """
         reading.require_place(name, posix=True)
         marks = 0 if name.isascii() else sum(map(bool, map(unicodedata.combining, name)))
@@ -64,7 +65,8 @@ class Places(Generic[T]):
         return self._directories[place] > 0
 
     def under(self, place: str) -> list[str]:
-        """Return the places of the texts at or under a place. Raises Refused after MOST_LOOKED_AT places in all."""
+        """Return the places of the texts at or under a place. Raises Refused if all work so far is more than
+        MOST_LOOKED_AT."""
         if place in self._there or not self.is_directory(place):
             return [place] if place in self._there else []
         self._look(len(self._there))
