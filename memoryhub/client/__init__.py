@@ -325,7 +325,7 @@ def _block(input: object) -> Block:
 
 
 def _message(paths: Sequence[str]) -> Block:
-    """Return the assistant message that deletes these paths, which are in the API's form."""
+    """Return the assistant message that deletes `paths`, which are in the API's form."""
     deletes = [_block({"command": "delete", "path": f"/memories{path}"}) for path in paths]
     return {"role": "assistant", "content": deletes}
 

@@ -42,7 +42,7 @@ class NoRoom(Exception):
 
 
 class Answers:
-    """Sends answers. Those that are too large for memory are written into `directory`."""
+    """Sends answers. Those of more than IN_MEMORY bytes are written into `directory` first."""
 
     def __init__(self, directory: Path) -> None:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -51,7 +51,7 @@ class Pool:
         return True
 
     def refuse_late(self) -> None:
-        """Refuse the jobs that have waited too long, although all threads are still busy with other jobs."""
+        """Refuse the jobs that have waited longer than `longest_wait`, even while all threads are busy."""
         before = time.monotonic() - self.longest_wait
         for _, job in self._jobs.withdraw(lambda waiting: waiting[0] < before):
             _do(job, too_late=True)

@@ -144,7 +144,7 @@ class Taker:
         thread.start()
 
     def _evaluate(self, stop: threading.Event, worker: str) -> None:
-        """Take an evaluation that waits, unless this process works on one."""
+        """Take an evaluation that waits, unless this process already works on an evaluation."""
         now = timezone.now()
         evaluations.interrupt_silent(now - work.SILENT, now)
         if self.evaluation is not None and self.evaluation.is_alive():

@@ -258,7 +258,7 @@ class PathRules:
         return self._lines.get(path, [])
 
     def decide(self, doer: Doer, verb: Verb, path: str, met: Met = NONE_MET) -> Decision:
-        """Return the decision about a change of the memory at a path that meets these conditions."""
+        """Return the decision about a change of the memory at `path`; the change meets the conditions `met`."""
         for number, rule, start, first, last, matcher in self._prepared:
             if (
                 _may_match(path, start, first, last)

@@ -63,7 +63,7 @@ class ManyPaths:
         self._work = 0
 
     def decide(self, doer: Doer, verb: Verb, path: str, met: Met = NONE_MET) -> Decision:
-        """Return the decision about a change of the memory at a path that meets these conditions."""
+        """Return the decision about a change of the memory at `path`; the change meets the conditions `met`."""
         return self._decide(doer, verb, path, met)
 
     def sight(self, doer: Doer, path: str) -> Decision:

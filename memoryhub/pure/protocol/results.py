@@ -312,7 +312,7 @@ def store_too_large(size: int, limit: int) -> str:
 
 
 def precondition_failed(path: str) -> str:
-    """Return the API's error for a write that expects another text."""
+    """Return the API's error for a write that expects a text which the memory does not have."""
     return f"Error: the precondition failed: {ROOT}{path} has another text than the request expects"
 
 

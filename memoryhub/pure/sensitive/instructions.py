@@ -78,7 +78,7 @@ def _compiled(rows: Rows) -> tuple[re.Pattern[str], _Following]:
 
 
 def _following(rows: Rows, beginning: str) -> re.Pattern[str]:
-    """Return one pattern made of all rows that may apply to a text with this beginning."""
+    """Return one pattern made of all `rows` that may apply to a sentence with this `beginning`."""
     return _joined(_rows_of(rows, beginning))
 
 

@@ -21,7 +21,7 @@ def without_lines(text: str, places: Iterable[tuple[int, int]]) -> Removed:
 
 
 def without_numbers(text: str, numbers: Collection[int]) -> str:
-    """Return the text without the lines with these numbers, from 1."""
+    """Return the text without the lines whose numbers, from 1, are in `numbers`."""
     return "\n".join(line for number, line in enumerate(text.split("\n"), 1) if number not in numbers)
 
 

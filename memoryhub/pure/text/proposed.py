@@ -154,7 +154,7 @@ class _Draft:
         return Joined(wish, frozenset(self.lost - there), frozenset(self.lost & there))
 
     def _edits(self, old: Sequence[str], new: Sequence[str], number: int) -> list[Edit]:
-        """Return the edits that make one text of another. Raises OutOfWork."""
+        """Return the edits of the wish `number` that make the text `new` of `old`. Raises OutOfWork."""
         if old != new and not self.work.left:
             raise OutOfWork
         areas = changes(old, new, self.work)

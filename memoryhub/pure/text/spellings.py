@@ -140,7 +140,7 @@ class _Near:
 
 
 def _nears(folded: str) -> Iterator[_Near]:
-    """Yield each word of a folded text that is long enough."""
+    """Yield each word of a folded text that has at least NEAR_LETTERS letters and nothing else."""
     words = [word for word in _BETWEEN.split(folded) if word]
     for at, word in enumerate(words):
         if len(word) < NEAR_LETTERS or not word.isalpha():

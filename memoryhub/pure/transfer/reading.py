@@ -97,7 +97,7 @@ def require_place(name: str, *, posix: bool = False) -> str:
 
 
 def composed(name: str) -> str:
-    """Return a place in NFC, as paths are stored. Raises Refused for a very long one."""
+    """Return a place in NFC, as paths are stored. Raises Refused for more than MOST_PLACE bytes."""
     if len(name.encode("utf-8", "surrogatepass")) > MOST_PLACE:
         raise Refused(f"The place {visible(name)} is longer than {MOST_PLACE:,} bytes.")
     return unicodedata.normalize("NFC", name)
@@ -190,7 +190,7 @@ def require_some(read: Read) -> Read:
 
 
 def visible(name: str) -> str:
-    """Return a name from elsewhere in a form for sentences: short, and without invisible characters."""
+    """Return a name from elsewhere as sentences show it: in quotes, its first 120 characters, none invisible."""
     shown = "".join(c if c.isprintable() else "\ufffd" for c in name[:120])
     return f"“{shown}{'…' if len(name) > 120 else ''}”"
 

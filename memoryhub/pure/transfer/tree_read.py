@@ -40,7 +40,7 @@ class Exclude:
     kept: frozenset[str] = frozenset()
 
     def except_for(self, places: frozenset[str]) -> "Exclude":
-        """Return exclusions under which the patterns of NEVER do not exclude any of these paths."""
+        """Return exclusions that are the same, but whose patterns of NEVER exclude none of `places`."""
         asked = Exclude(tuple(pattern for pattern in self.patterns if pattern not in NEVER))
         kept = {place for place in places if not asked.has(place)}
         above = {place[:end] for place in kept for end, character in enumerate(place) if character == "/"}
