@@ -215,8 +215,11 @@ def recorded_views(get_response: GetResponse) -> GetResponse:
 
 
 def back_to_the_page(get_response: GetResponse) -> GetResponse:
-    """If the sign-in of a person has expired, and the request is for a part of a page or sends a form, lead the person
-    after the next sign-in to the page from which the request came. The request's own address may be no page."""
+    """After the next sign-in, lead a person back to the page from which the request came.
+
+    This is for requests with an expired sign-in that ask for a part of a page or send a form, because their own address
+    may not be a page.
+    """
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         response = get_response(request)

@@ -1,4 +1,4 @@
-"""Claude's memory tool stored in a MemoryHub, for the tool runner of Anthropic's SDK; independent of the hub's code.
+"""Claude's memory tool with its memories in a MemoryHub, for the tool runner of Anthropic's SDK.
 
 The modules here are also the whole of the separately installed package, so they import only the SDK.
 """

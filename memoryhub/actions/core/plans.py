@@ -239,7 +239,8 @@ def named_ids(ids: Collection[str]) -> list[str] | dict[str, object]:
 
 
 class _Targets:
-    """The taken paths: those `occupied` by memories that stay, and those that the changes placed so far will have."""
+    """The paths that are taken: those that memories keep (`occupied`), and the target paths of the changes that were
+    placed so far."""
 
     def __init__(self, occupied: Collection[str]) -> None:
         self._occupied, self._placed = occupied, set[str]()

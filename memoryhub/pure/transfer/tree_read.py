@@ -114,9 +114,10 @@ def read_archive(data: Data, bounds: Bounds, only_memory_files: bool = False, ex
 
 
 def read_texts(texts: dict[str, bytes], bounds: Bounds, only_memory_files: bool, source: str) -> Read:
-    """Return the memories in {place: bytes}. The dictionary is emptied on the way, so that no text is in memory twice.
+    """Return the memories that `texts`, {place: bytes}, contains. `texts` is emptied on the way, so that no text is
+    loaded twice.
 
-    If the texts are an export of a hub, packed or unpacked, its manifest says at which paths they are.
+    If `texts` is an export of a hub, packed or unpacked, the paths of the memories come from its manifest.
     """
     if MANIFEST in texts and not only_memory_files:
         read = reading.require_some(_of_export(texts, bounds))

@@ -76,7 +76,7 @@ class Row:
 
     @property
     def bytes(self) -> int:
-        """Return the size of the text. For a redacted text, return 0, because the memory keeps its former size."""
+        """Return the size of the text; 0 if the text is redacted. The column `size` then has the size from before."""
         return (self.memory.size or 0) if self.memory.text_id else 0
 
     @property

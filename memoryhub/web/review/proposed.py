@@ -36,7 +36,7 @@ class Place(NamedTuple):
 
     @classmethod
     def of(cls, written: str) -> "Place":
-        """Return the place in the parameter of a page. Raise BadPlace if it is invalid."""
+        """Return the place that is `written` in a page's parameter `at`. Raise BadPlace if it is invalid."""
         versions, _separator, proposal = written.partition(_SEPARATOR)
         if proposal and not _PLACE.fullmatch(proposal):
             raise BadPlace(written)

@@ -141,7 +141,7 @@ def test_nobody_else_issues_keys_here(agent: Agent, store: MemoryStore, alice: U
 def test_a_key_is_revoked_when_the_agents_name_is_typed(agent: Agent, store: MemoryStore, alice: User) -> None:
     key, secret = keys_and_roles.issue_key(agent, stores=[store], **BY)
     client, address = signed_in(alice), f"/keys/{key.id}/revoke"
-    assert "without a name, of Support bot" in text(client.get(address)) and "Made" in text(client.get(address))
+    assert "no name (a key of Support bot)" in text(client.get(address)) and "Made" in text(client.get(address))
     assert "not the agent's name" in text(client.post(address, {"name": "Sales bot"}))
     assert "errorlist" in text(client.post(address, {"name": ""}))
     assert call(store, secret) == 200

@@ -51,7 +51,8 @@ def name_of(entry: AuditEntry | None) -> str:
 
 
 def _author(kind: str, id: str | None, session: str | None, label: str | None) -> Author:
-    """Return the author of an entry. The type is an empty text for the hub itself."""
+    """Return the author of an entry. The author's `type` and `id` are empty if the hub itself acted, or if the actor is
+    not known."""
     return Author(*(typed(kind, id, session) or ("", "")), _name(kind, label))
 
 
