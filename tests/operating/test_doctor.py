@@ -115,7 +115,7 @@ def _(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(real, "MEMORYHUB_ABSENT_SECRETS", ["MEMORYHUB_AUDIT_KEY"])
 
 
-@fault("secret of another hub", "MEMORYHUB_AUDIT_KEY is not the one of this database")
+@fault("secret of another hub", "MEMORYHUB_AUDIT_KEY does not belong to this database")
 def _(_: pytest.MonkeyPatch) -> None:
     with tampering():
         Installation.objects.update(audit_mark="0" * 64)
