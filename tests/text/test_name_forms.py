@@ -44,3 +44,10 @@ def test_a_form_is_found_at_the_end_of_a_word_or_before_its_s(name: str, form: s
 )
 def test_the_spellings_themselves_numbers_and_words_far_apart_are_no_forms(name: str, text: str) -> None:
     assert NameForms([name]).within(text) == set()
+
+
+def test_a_word_of_many_vowels_is_searched_in_linear_time() -> None:
+    for vowels in ("a", "ae", "o", "oe", "u", "ue", "aeoeue"):
+        for words in (1, 3):
+            name = " ".join([vowels * 200] * words)
+            assert NameForms([name]).within(f"{vowels * 500}b {'aeou' * 2000}x") == set()

@@ -10,7 +10,9 @@ MOST_ORDERED = 3
 
 _BETWEEN = re.compile(r"[\s.,_-]+")
 _APART = r"[\s.,_-]{0,3}"
-_VOWELS = {"a": "(?:a[ae]?|æ)", "o": "(?:oe?|œ)", "u": "ue?"}
+_VOWELS = {"a": "(?:a[ae]?+|æ)", "o": "(?:oe?|œ)", "u": "ue?"}
+"""Possessive after `a`: a word of many `a` would otherwise be tried in exponentially many ways."""
+
 _WRITTEN = re.compile("a[ae]|æ|oe|œ|ue|[aou]")
 _AS = {"æ": "a", "œ": "o"}
 
@@ -46,7 +48,7 @@ def _orders(words: Sequence[str]) -> Iterator[Sequence[str]]:
     yield words
     if 1 < len(words) <= MOST_ORDERED and all(word.isalpha() for word in words):
         yield words[::-1]
-        if len(words) > len("ab"):
+        if len(words) == MOST_ORDERED:
             yield from ((words[-1], *words[:-1]), (*words[1:], words[0]))
 
 
