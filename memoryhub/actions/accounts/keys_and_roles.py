@@ -157,10 +157,10 @@ def issue_key(
 def issue_key_by(
     user: User, agent: Agent, *, stores: Sequence[MemoryStore] = (), all_stores: bool = False, at: datetime, **more: Any
 ) -> tuple[Key, str]:
-    """Create a key as `issue_key` does, if the person may do so in this moment. Raises MayNotIssue.
+    """Create a key as `issue_key` does, if the person may do so at this moment. Raises MayNotIssue.
 
-    The stores and the hub's chain are locked, so that no one can take the right from the person during this. If someone
-    takes it afterwards, the key exists already and can be revoked in the same act.
+    The stores and the hub's chain are locked, so that no one can take the right from the person before the key exists.
+    An act that takes the right afterwards finds the key and can revoke it.
     """
     with writing():
         _lock(stores)

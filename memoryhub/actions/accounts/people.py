@@ -152,9 +152,8 @@ def accept(token: str, *, email: str, name: str, password: str, at: datetime, ad
 
 
 def join(user: User, token: str, *, at: datetime) -> MemoryStore:
-    """Use an invitation to a memory store, and those `beside` it, for the signed-in person whose address it names.
-
-    Return the store.
+    """Use an invitation to a memory store for the signed-in person whose address it names, and also use the invitations
+    that `beside` returns. Return the store of the invitation.
 
     A higher role that the person already has stays. An invitation works once; then InvitationSpent is raised.
     """

@@ -17,7 +17,7 @@ from memoryhub.models.access import fold_email
 class _Tokens(PasswordResetTokenGenerator):
     """Makes and checks Django's tokens for new passwords as of a given moment.
 
-    A token ends with the person's next sign-in or change of the password.
+    A token is valid until the person signs in or the password changes.
     """
 
     def __init__(self, at: datetime) -> None:

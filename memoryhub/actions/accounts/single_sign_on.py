@@ -101,7 +101,7 @@ def _person(known_as: Known, grants: Collection[Grant], at: datetime) -> User:
 
 
 def _take_over(user: User, at: datetime) -> None:
-    """End every way into an account that existed already when the provider verified whose e-mail address it has.
+    """End every way into an account that was in the hub before the provider verified its e-mail address.
 
     Someone else may have made the account with an invitation to this address, and must not get the roles that the
     person's groups give.

@@ -44,11 +44,11 @@ def lock_stores_of(maker: User, act: Act, webhooks: Webhooks = tuple) -> dict[st
 
 
 def withdraw_lapsed(maker: User, act: Act, heads: Mapping[str, audit.ChainHead]) -> None:
-    """Withdraw the invitations that a person may no longer grant, in the transaction that removed the right.
+    """Withdraw the invitations that a person may no longer grant, in the transaction that removed the right. Otherwise
+    they would work again if the person regained the right.
 
     `heads` are the locked chains of stores. If an invitation was made after these chains were locked, to a store that
-    is not among them, its withdrawal is recorded in the hub's chain. An invitation that stayed would work again if the
-    person regained the right.
+    is not among them, its withdrawal is recorded in the hub's chain.
     """
     if not _unused(maker, act.at).exists():
         return

@@ -62,7 +62,9 @@ def copy(path: Path) -> Verdict:
 
 
 def sound(check: Any) -> Verdict:
-    """Return the result of `check`. Raises Failed if SQLite's file is damaged."""
+    """Return the result of the function `check`. Raises Failed if SQLite's file is damaged, or the database cannot be
+    read.
+    """
     try:
         if damage := copies.damage():
             raise Failed(f"The copy of the database is damaged: {damage}.")

@@ -1,4 +1,6 @@
-"""Makes a backup: copies, verifies, encrypts, reads back, and only then gives the file its name."""
+"""Makes a backup: copies the database, verifies the copy's audit, encrypts the copy and reads the encrypted file back.
+Only then does the file get its name.
+"""
 
 import fcntl
 import os
@@ -93,7 +95,7 @@ def make(target: Target, keys: Keys, act: Act, keep: rotation.Keep | None = None
 def rotate(target: Target, keep: rotation.Keep, now: datetime, *, is_verified: bool = True) -> int:
     """Delete the backups of this hub that `keep` does not keep; return how many. Raises Failed.
 
-    With `is_verified`, this concerns only backups whose audit verified; without it, only backups whose audit did not
+    With `is_verified`, only backups whose audit verified can be deleted; without it, only backups whose audit did not
     verify. Of the latter, the oldest always stays, because it is nearest to the last correct state.
     """
     try:

@@ -77,7 +77,7 @@ def has_dreams() -> bool:
 
 
 def may_dream(key_id: str, store_id: str, at: datetime, *, updates: bool) -> bool:
-    """Return whether a key may start a dream of a store. No path rule may hide anything in the store from the key.
+    """Return whether a key may start a dream of a store. False if a path rule hides anything in the store from the key.
 
     The key needs `manage` access to the store or, if the result is to be a new store (not `updates`), to all stores.
     """

@@ -48,8 +48,9 @@ class TooMany(Exception):
 
 
 class NotANote(Exception):
-    """The text cannot be a note, because it has several lines, too many characters or invisible ones; or the agent to
-    tell does not exist."""
+    """The text cannot be a note, because it has several lines, too many characters or invisible ones; or the agent that
+    is to get the note does not exist.
+    """
 
 
 class TooManyNotes(Exception):
@@ -97,8 +98,9 @@ def reply(store_id: str, thread: str, text: str, act: Act, *, tell: str = "") ->
 
 
 def edit(store_id: str, comment_id: str, text: str, act: Act) -> Done:
-    """Replace the text of one's own comment. Raises NoSuchComment, NotTheAuthor, NotANote (for a note that waits), and
-    ToolError if the memory store is archived."""
+    """Replace the text of one's own comment. Raises NoSuchComment and NotTheAuthor; NotANote if the comment is a note
+    that no agent has received yet, and the new text cannot be one; and ToolError if the memory store is archived.
+    """
     with tree.locked(store_id, act) as store:
         comment = _own(store, comment_id)
         subject = _subject(store, comment)
@@ -128,8 +130,8 @@ def delete(store_id: str, comment_id: str, act: Act, *, of_others: bool) -> Done
 
 
 def withdraw(store_id: str, comment_id: str, act: Act, *, of_others: bool) -> Done:
-    """Withdraw the note that a comment is, unless a view has delivered it already. With `of_others`, the author of the
-    comment may be another person.
+    """Take back a comment's note to an agent, unless a view has delivered the note already; the comment itself stays.
+    With `of_others`, the author of the comment may be another person.
 
     Raises NoSuchComment, NotTheAuthor and ToolError.
     """
@@ -158,7 +160,7 @@ def resolve(store_id: str, thread: str, act: Act, *, resolved: bool = True) -> D
 
 
 def _withdraw(comment: Comment) -> bool:
-    """Withdraw the note that a comment is. Return whether it was still waiting."""
+    """Take back a comment's note to an agent, if no agent has received it yet. Return whether this was so."""
     if comment.waits:
         Comment.objects.of_store(comment.store_id).filter(pk=comment.pk).update(tells=False)
         if comment.memory_id:
@@ -180,7 +182,9 @@ def _version(store_id: str, memory_id: str, version_id: str, lines: Lines | None
 
 
 def can_be_note(text: str) -> bool:
-    """Return whether a text can be a note: it goes into the answer of the tool as one line."""
+    """Return whether a text can be a note: it is not too long and has no line ends or invisible characters, because a
+    note is one line of the tool's answer.
+    """
     return len(text) <= LONGEST_NOTE and not any(unicodedata.category(one) in results.UNSEEN_CATEGORIES for one in text)
 
 

@@ -1,4 +1,4 @@
-"""Notes to agents: comments that people let an agent read, at the end of its next view of the memory, once.
+"""Notes to agents: comments by people that an agent receives once, at the end of its next view of the memory.
 
 A memory's `waiting_notes` is the number of its notes that no agent has received yet. If it is 0, a view reads nothing
 more. The entry of the view stores the notes in its `note`, and not in its answer, which is only the text of the memory.
@@ -29,8 +29,9 @@ def count(store_id: str, memory_id: str, by: int) -> None:
 
 
 def deliver(store: Tree, memory_id: str) -> str | None:
-    """Deliver to the acting agent its notes at a memory that it has not received yet, and record this. Return these
-    notes, one line each, or None if there are none."""
+    """Deliver the notes at a memory that are for the acting agent and that it has not received yet, and record this.
+    Return these notes, one line each, or None if there are none.
+    """
     waiting = Comment.objects.of_memory(store.store, memory_id).waiting().filter(agent=store.act.actor.author_id)
     notes = list(waiting.order_by("pk"))
     if not notes:

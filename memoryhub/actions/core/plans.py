@@ -90,12 +90,12 @@ class Change:
     of the memory's newest version. The first of `choices` is the proposed one. `refused` are the choices that the legal
     hold `held` forbids; they are not among `choices`.
 
-    In a plan that undoes versions, `later` are the versions that others made after the undone ones, oldest first.
-    BEFORE drops `later_lines` of the lines of these later versions (None: not counted). `cancelled` are versions of
-    earlier undos that are skipped together with the undone versions. In a restore, `version` is the id of the version
-    to which the memory returns, `later` are the newest of the versions after that one, and `more_later` is the number
-    of the others. In a plan of a proposal, `replaced` are the ids of those changes of its agent that later changes
-    replaced completely, and `cut` of those that they replaced in part.
+    In a plan that undoes versions, `cancelled` are versions of earlier undos that are skipped together with the undone
+    versions. `later` are all other versions since the first undone one, oldest first. BEFORE drops `later_lines` lines
+    of these later versions (None: not counted). In a restore, `version` is the id of the version to which the memory
+    returns, `later` are the newest of the versions after that one, and `more_later` is the number of those that are not
+    in `later`. In a plan of a proposal, `replaced` are the ids of the agent's changes that its own later changes
+    replaced completely, and `cut` are the ids of those that they replaced in part.
     """
 
     memory: str
@@ -159,8 +159,8 @@ class Change:
 class Plan:
     """All changes, sorted by path.
 
-    `digest` changes with the memories, their newest versions, problems and proposed states. It is an HMAC, so people
-    who see only masked texts cannot check guesses with the digest on their page.
+    Two plans with the same `digest` have the same memories, newest versions, problems and possible states. The digest
+    is an HMAC, so people who see only masked texts cannot check guesses with the digest on their page.
     """
 
     store: str
@@ -239,8 +239,9 @@ def named_ids(ids: Collection[str]) -> list[str] | dict[str, object]:
 
 
 class _Targets:
-    """The paths that are taken: those that memories keep (`occupied`), and the target paths of the changes that were
-    placed so far."""
+    """The paths that are taken: those that memories keep (`occupied`), and the target paths that other changes of the
+    plan already have (`add`). A directory above such a target path is taken, too, and so is every path under it.
+    """
 
     def __init__(self, occupied: Collection[str]) -> None:
         self._occupied, self._placed = occupied, set[str]()
@@ -251,7 +252,7 @@ class _Targets:
         self._directories.update(paths.ancestors(path)[1:])
 
     def above(self, path: str) -> str | None:
-        """Return a directory above `path` whose path a placed change has, or None if there is none."""
+        """Return a directory above `path` that is the target path of a change, or None if there is none."""
         return next((place for place in paths.ancestors(path)[1:] if place in self._placed), None)
 
     def takes(self, path: str) -> bool:
@@ -270,8 +271,9 @@ def _leaves(change: Change) -> bool:
 
 
 def _occupied(store: str, changes: Sequence[Change]) -> set[str]:
-    """Return those target paths of the changes that are taken, because another memory will be at, above or under
-    them."""
+    """Return those of the changes' target paths that are taken, because another memory will be at, above or under the
+    path.
+    """
     wanted = {str(change.then.path) for change in changes if _moves(change)}
     leaving = {change.memory for change in changes if _leaves(change)}
     stays = {str(c.now.path) for c in changes if c.now.is_there and not _leaves(c)}

@@ -34,7 +34,7 @@ class Proof(NamedTuple):
 
 
 def read(entry: AuditEntry) -> Proof:
-    """Return the proof of an entry. Raises ValueError if it has a form that the hub never writes."""
+    """Return the proof of an entry. Raises ValueError if the proof has a form that the hub never writes."""
     if entry.proof is None:
         return Proof(entry.salts, entry.commitments, is_older=True)
     if not isinstance(entry.proof, bytes | memoryview):

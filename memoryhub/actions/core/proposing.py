@@ -47,8 +47,9 @@ def propose(store: Tree, rule: PathRule, changes: Sequence[Wanted]) -> NoReturn:
     """Add changes that a rule holds back to the open proposal of the agent's session, or to a new one.
 
     After storing them, raises ProposedByRule, which is the answer of the call. The call's entry then seals the rows.
-    Raises ToolError, and stores nothing, if a hold or a limit forbids a change, or if the proposal would be too large
-    (see `require_size`), or too many proposals are open (see `require_room`); DiskFull if no text can be stored now.
+    Nothing is stored in two cases. Raises ToolError if a hold or a limit forbids a change, if the proposal would be too
+    large (see `require_size`), or if too many proposals are open (see `require_room`). Raises DiskFull if no text can
+    be stored now.
     """
     for change in changes:
         require_possible(store, change)

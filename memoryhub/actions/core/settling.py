@@ -123,7 +123,8 @@ def carry(store_id: str, memory_id: str, removed: Collection[str]) -> list[Findi
     """Move each finding of versions that are about to be removed to the newest other version that contains its value.
     Return the open findings whose value is in no other version; pass them to `write` after the act's entry.
 
-    Only the newest CARRIED versions are searched. If there are older ones, a finding that is not found stays unchanged.
+    Only the newest CARRIED versions are searched. If the memory has older ones, they could contain the value: a finding
+    whose value is not in the searched versions then stays unchanged, and is not returned.
     """
     own = Finding.objects.of_store(store_id).filter(memory_id=memory_id, version_id__in=removed)
     findings = list(own.filter(state__in=(FindingState.OPEN, FindingState.DISMISSED)))

@@ -108,8 +108,8 @@ def spellings_and_near(
     """Return two tuples: what `spellings` returns, and at most MOST_NEAR near spellings. Raises TooLong when the
     monotonic clock reaches `until`.
 
-    Near spellings are also the other forms of names. Saved views are not searched for near spellings, because one found
-    there could be a word that another person typed.
+    Another form of a name counts as a near spelling, too. Saved views are not searched for near spellings, because one
+    found there could be a word that another person typed.
     """
     looked_for, nearly, named = Spellings(texts), NearSpellings(texts), NameForms(texts)
     counts: Counter[str] = Counter()

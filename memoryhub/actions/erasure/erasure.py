@@ -229,8 +229,9 @@ def _digest(hits: Sequence[Hit], terms: Terms) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A search result (`found`), as it was right after the entry `seq`. It has the digest of the result that the person
-    saw. `erase_prepared` erases its texts."""
+    """A search result (`found`), as it was right after the entry `seq`; it has the digest of the result that the person
+    saw. `erase_prepared` erases the texts `terms` that it found.
+    """
 
     terms: Terms
     subject: Sequence[str]

@@ -186,7 +186,7 @@ def _escaped(model: type[models.Model], column: str) -> bool:
 def named(store_id: str) -> Named:
     """Return the directories, names and endings that the path rules, policies, holds and pins of a store contain.
 
-    If an erasure changes paths, no memory moves into these directories, names and endings or out of them.
+    An erasure that changes paths must keep these parts, so that each rule applies to the same memories as before.
     """
     patterns = [pattern.split("/") for pattern in _patterns(store_id)]
     before = [list(takewhile(lambda name: "*" not in name, names)) for names in patterns]

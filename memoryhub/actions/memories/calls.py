@@ -43,7 +43,7 @@ class NotRun(Exception):
 
 
 class TooManyCalls(NotRun):
-    """The key would exceed the store's limit of calls with these calls. It may call again in `wait` seconds."""
+    """With these calls, the key would exceed the store's limit of calls. It may call again in `wait` seconds."""
 
     def __init__(self, limit: int, wait: int, calls: int) -> None:
         super().__init__(f"{limit} calls in 60 seconds", limit)
@@ -150,7 +150,9 @@ def _keyed(digest: str) -> str:
 
 
 def _is_same(stored: str, digest: str) -> bool:
-    """Return whether a stored digest belongs to the same input. In old rows, the stored digest is a plain SHA-256."""
+    """Return whether `stored` and `digest` are digests of the same input. In old rows, the stored digest is a plain
+    SHA-256.
+    """
     return digest in (stored, _keyed(stored))
 
 
@@ -252,7 +254,9 @@ def _deliver_notes(store: tree.Tree, record: Record, first: int | None) -> None:
 
 
 def _whole(store: tree.Tree, command: Command | ToolError, answer: str, input: Mapping[str, Any]) -> str:
-    """Return the first answer of a repeated call in full, although the audit keeps only a part of a long quotation."""
+    """Return the answer of a repeated call in full: the audit keeps only a part of a long quotation or a long error, so
+    that part is made again from the call.
+    """
     if isinstance(command, ToolError) and keeping.is_cut(answer):
         return store.ruling.masked(command.message)
     quoted = store.ruling.masked_in(input.get("old_str"))
@@ -262,14 +266,16 @@ def _whole(store: tree.Tree, command: Command | ToolError, answer: str, input: M
 def count(store: tree.Tree, key: str, counts: int) -> int | NotRun | None:
     """Count calls of a key. Return its calls in the last minute (None: calls are not limited), or a refusal.
 
-    Every call of a key passes through this function or `locked_call`. So no call is run once the audit is full.
+    Every call of a key passes through this function or `locked_call`. Both refuse if the audit is full, so no call is
+    run then.
     """
     window = _window(store, key, counts)
     return window if isinstance(window, NotRun) else _note_calls(store, key, window)
 
 
 def _window(store: tree.Tree, key: str, counts: int) -> limits.Window | NotRun | None:
-    """Return the key's calls with `counts` more, a refusal, or None if calls are not limited. Nothing is written.
+    """Return the window of the key's calls with `counts` calls added, a refusal, or None if calls are not limited.
+    Nothing is written.
 
     A revoked key is refused here too: every call comes here, and as the store is locked, the key cannot be revoked
     later.

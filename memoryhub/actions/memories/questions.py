@@ -1,7 +1,8 @@
 """The reads of a tool call. On PostgreSQL, all of them are sent in one round trip, together with the lock of the store.
 
-If an answer is not needed, only its query was useless. If a read is missing here, it is sent when it is needed. So this
-module never changes the result of a call. `tests/api/tool_calls/test_round_trips.py` counts the round trips.
+This module never changes the result of a call. If the call does not need the answer of a read, that read was only
+useless work. If the call needs a read that is missing here, it sends that read itself.
+`tests/api/tool_calls/test_round_trips.py` counts the round trips.
 """
 
 from collections.abc import Iterator

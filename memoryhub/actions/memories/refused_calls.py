@@ -30,8 +30,9 @@ def note(store_id: str, key: str, calls: int, at: datetime) -> None:
 
 
 def write() -> None:
-    """Add to the rows the calls that were refused since this function last ran, and delete rows of the same keys that
-    are more than KEPT older. If the counts cannot be written, they are kept in memory for the next time."""
+    """Add to the rows the calls that were refused since this function last ran. Rows of the same keys whose day is more
+    than KEPT earlier are deleted. If the counts cannot be written, they are kept in memory for the next time.
+    """
     with _lock:
         counted = dict(_counts)
         _counts.clear()

@@ -22,10 +22,10 @@ class Command:
     """A command and its words in the audit.
 
     If `words` contain values of the entry, `did` is a short form without values, for lists of calls and versions.
-    `refused` describes a failed attempt; `event` is the webhook event of a success. `also` has further events: each
-    concerns the versions that a field of the input names. `several` takes a count and returns the words for it. The
-    count is the number of values in the input field that `counts` names. An agent can send any text as a command, so
-    the sentence of a tool call uses only commands with `by_agents`.
+    `refused` describes a failed attempt; `event` is the webhook event of a success. `also` is {field of the entry's
+    input: webhook event}: this further event concerns the versions whose ids are in the field. `several` takes a count
+    and returns the words for it. The count is the number of values in the input field that `counts` names. An agent can
+    send any text as a command, so the sentence of a tool call uses only commands with `by_agents`.
     """
 
     name: str

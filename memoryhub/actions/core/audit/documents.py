@@ -29,8 +29,9 @@ class Malformed(ValueError):
 
 
 class Verdict(Enum):
-    """The result of checking a document: this hub signed it, this hub did not sign it, the signature of an older key is
-    not confirmed, or the key was lost."""
+    """The result of checking a document. RIGHT: this hub signed it. WRONG: this hub did not sign it. UNCONFIRMED: an
+    older key signed it, and the audit does not confirm this. LOST: it may be signed with a key that this hub has lost.
+    """
 
     RIGHT = "right"
     WRONG = "wrong"
@@ -45,7 +46,7 @@ def signature(content: Mapping[str, Any], key: bytes | None = None) -> str:
 
 
 def sha256(content: Mapping[str, Any]) -> str:
-    """Return the SHA-256 of a content."""
+    """Return the SHA-256 of a document's content, in hexadecimal digits."""
     return hashlib.sha256(_text(content)).hexdigest()
 
 
@@ -86,7 +87,9 @@ def certified(kind: str, store_id: str, found: Mapping[str, Any], counted: Mappi
 
 
 def check(text: str) -> Verdict:
-    """Return whether this hub signed the document and it is unchanged. Raises Malformed."""
+    """Return the verdict on a document: whether this hub signed it, and it is unchanged. Raises Malformed if `text` is
+    too long or does not have the form of a document.
+    """
     if len(text) > MOST:
         raise Malformed("it is too long")
     try:
@@ -115,7 +118,7 @@ def _by_older(content: Mapping[str, Any], signed: str) -> Verdict:
 
 
 def _receipt_confirms(content: Mapping[str, Any]) -> bool:
-    """Return whether the database has the same receipt, signed with the current key."""
+    """Return whether the database has a receipt with this content, signed with the current key."""
     row = Receipt.objects.filter(store=str(content.get("memory_store_id")), pk=str(content.get("id"))).first()
     return row is not None and row.content == content and is_signed(row.content, row.signature)
 

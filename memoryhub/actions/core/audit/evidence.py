@@ -1,6 +1,7 @@
 """Writes the evidence with which the audit still verifies after content was redacted or removed.
 
-The entry of the act has a commitment to what each place contains afterwards; see `models.Redaction`.
+The evidence are Redaction rows: each has a commitment to the value that a field of an entry, or a version, has after
+the redaction. The entry of the act covers these commitments; see `models.Redaction`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,8 +15,9 @@ from memoryhub.pure import chain, ids
 
 
 def values_of(row: Redaction, now: Sequence[object]) -> list[object]:
-    """Return the values that a redaction's commitment covers: the columns of its row, and the place's content
-    afterwards (`now`)."""
+    """Return the values that a redaction's commitment covers: the columns of its row, and the content that the redacted
+    field or version has after the redaction (`now`).
+    """
     return [
         row.pk,
         row.chain,
@@ -89,9 +91,9 @@ class Evidence:
         self.rows.append(row)
 
     def write(self) -> tuple[str, ...]:
-        """Write the rows and return their commitments for the entry.
+        """Write the rows. Return their commitments, for the entry of the act.
 
-        Salts of earlier redactions of the same places are deleted.
+        The salts of earlier redactions of the same fields and versions are deleted.
         """
         self.rows += self.fields.values()
         self._forget_older()
@@ -100,8 +102,9 @@ class Evidence:
         return tuple(row.commitment for row in rows)
 
     def _forget_older(self) -> None:
-        """Delete the salts of earlier redactions of the same places, because guesses could be checked with these
-        salts."""
+        """Delete the salts of earlier redactions of the same fields and versions: with these salts, guesses at the
+        values could be checked.
+        """
         older = Redaction.objects.of_chain(self.store.store).filter(salt__isnull=False)
         versions = [row.version for row in self.rows if row.version]
         for part in in_parts(versions):
@@ -139,8 +142,9 @@ _SALTED = ("chain", "seq", "message", *proofs.COLUMNS)
 def replace_field(evidence: Evidence, entry: AuditEntry, field: str, value: str | None) -> None:
     """Replace one field of an entry (None: remove its value), and delete the field's salt.
 
-    For a path or an answer, the salt of an answer that is not stored is deleted too, because that answer showed the
-    value. The salts are read again first: the redaction of another entry may have deleted some of them.
+    If the field is a path or the answer, the salt of an answer that is not stored is deleted too, because that answer
+    showed the value. The entry's salts are first read again from the database: the redaction of another entry may have
+    deleted some of them.
     """
     if field == "input":
         own_texts.count_replaced(entry, value)

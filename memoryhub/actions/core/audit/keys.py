@@ -86,7 +86,7 @@ def of(name: str) -> bytes | None:
 
 
 def is_lost(name: str) -> bool:
-    """Return whether the hub does not have a key with this name, but may have lost it."""
+    """Return whether the key with this name may be lost: the hub does not have it, and some older keys are lost."""
     return of(name) is None and not known().is_complete
 
 

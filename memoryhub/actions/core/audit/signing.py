@@ -33,7 +33,7 @@ def sign(content: bytes) -> bytes:
 
 
 def current() -> PublicKey:
-    """Return the public key that belongs to new signatures."""
+    """Return the public key with which new signatures can be verified."""
     return _public(keys.current(), None)
 
 

@@ -1,7 +1,8 @@
-"""Notes of the entries whose calls this process will send as spans, with the traces of the callers.
+"""The entries whose calls this process will send as spans, each with the `traceparent` header of its request.
 
-A note is made before its transaction is committed: so the code that takes a note drops it if the entry does not exist.
-When a process ends, it loses the notes that it has not sent; the audit still has all entries.
+An entry is noted before its transaction is committed. If the transaction fails, the entry does not exist, and the code
+that calls `take` drops it. When a process ends, it loses the entries that it has not sent as spans; the audit still has
+all entries.
 """
 
 from collections import deque
@@ -27,7 +28,9 @@ _noted: deque[tuple[Place, str]] = deque(maxlen=MOST)
 
 
 def note(place: Place, parent: str) -> None:
-    """Note an entry, with the header `traceparent` of its request or an empty text."""
+    """Note an entry. `parent` is the `traceparent` header of its request, or an empty text. A header that is too long
+    is noted as an empty text.
+    """
     _noted.append((place, parent if len(parent) <= LONGEST else ""))
 
 

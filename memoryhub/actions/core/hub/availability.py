@@ -1,5 +1,6 @@
-"""Detects whether the database is available: the errors which mean that it does not answer or takes no writes for a
-while, and a test write."""
+"""Detects whether the database is available: by the error of a failed statement, or by a test write. A database that
+takes no writes for a while is not available.
+"""
 
 from typing import Any
 

@@ -76,7 +76,7 @@ def look() -> None:
 
 
 def give_up(error: BaseException) -> bool:
-    """If an error means that the disk is full, delete the reserve.
+    """Delete the reserve if an error means that the disk is full.
 
     Return whether this freed space, so that a retry can succeed.
     """

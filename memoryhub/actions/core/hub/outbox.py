@@ -24,7 +24,9 @@ def is_on() -> bool:
 def put(
     kind: MailKind, to: Iterable[str | None], at: datetime, *, store: str = "", about: str = "", nonce: str = ""
 ) -> None:
-    """Put a message for each of these people into the outbox. Without a mail server, nothing happens."""
+    """Put a message for each of the people `to` (ids) into the outbox. Without a mail server, nothing happens. For the
+    other parameters, see `models.Mail`.
+    """
     if not is_on():
         return
     with writing():

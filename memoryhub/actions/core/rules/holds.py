@@ -110,8 +110,9 @@ class Holds:
 
 
 def frozen_under(store_id: str, in_force: Holds, path: str) -> tuple[Memory, Hold] | None:
-    """Return the first memory in a directory that has a freezing hold of its own, and this hold; None if there is no
-    such memory."""
+    """Return a memory in the directory `path` on which there is a freezing hold, and this hold. If there are several,
+    it is the first one by path; None if there is no such memory. Holds on paths are not considered.
+    """
     if not in_force.freezing_memories:
         return None
     frozen = Memory.objects.filter(store_id=store_id, pk__in=in_force.freezing_memories).under(path)
@@ -239,14 +240,14 @@ def _let_go(store: Tree, hold: Hold) -> None:
 
 
 def _grouped(act: Act, count: int) -> Act:
-    """Return the act, with a group for its entries if there are several."""
+    """Return the act. If it has several entries (`count`), the returned act has a group, which they share."""
     return act if count < 2 else act._replace(group=act.group or ids.new_id(ids.GROUP, act.at))
 
 
 def _checked(act: Act, terms: Terms, memory: str | None, path: str | None) -> str | None:
     """Check a new hold. Return its path in the stored form, or None if it is on a memory. Raises ValidationError.
 
-    A path in any other form would match no memory.
+    The path must have the stored form, because a path in any other form would match no memory.
     """
     errors: dict[str, str] = {}
     if not 0 < len(terms.reason.strip()) <= LONGEST_REASON or "\0" in terms.reason:

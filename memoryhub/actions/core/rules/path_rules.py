@@ -128,7 +128,7 @@ _OF_MEMORIES = {Condition.BY_PERSON: lists.of_people, Condition.HAS_FINDING: lis
 
 
 class _Met:
-    """Finds the conditions of path rules that the changes of one act meet."""
+    """Finds out which conditions of path rules the changes of one act meet."""
 
     def __init__(self, store: Tree, doer: Doer, verb: Verb, changes: Sequence[Change], rules: PathRules) -> None:
         conditions = rules.conditions_for(doer, verb)

@@ -1,5 +1,6 @@
-"""Protected lines: finds the lines that a path rule names in the newest text of a memory, and the changes that affect
-them."""
+"""Protected lines: a path rule names them in one version of a memory. This module finds the same lines in the newest
+text of the memory, and the changes that affect them.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,4 +1,6 @@
-"""Writes the rows of roles, and asks for the role of who acts, inside the transaction of an act on their store."""
+"""Writes the roles of people in a memory store, and checks that an acting person still has the right to govern, inside
+the transaction of the act.
+"""
 
 from datetime import datetime
 
@@ -11,7 +13,7 @@ from memoryhub.models.audit import ActorKind
 
 
 class RightLost(Exception):
-    """The acting person does not have the right, or has it no more."""
+    """The acting person does not have the right to govern the memory store or the hub, or no longer has it."""
 
 
 def require_right(actor: Actor, store_id: str | None) -> None:

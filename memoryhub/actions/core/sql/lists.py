@@ -82,8 +82,9 @@ def memories_at(store: str, places: Sequence[str], *, full: bool) -> list[Row]:
 
 
 def moment(value: datetime | str) -> str:
-    """Return the time `value`, in the form in which the database's driver returns it, in the format of the API.
-    SQLite's driver returns text without a zone."""
+    """Return a time in the format of the API. `value` is the time as the database's driver returns it: SQLite's driver
+    returns text without a zone.
+    """
     if isinstance(value, datetime):
         return chain.moment(value)
     return value.replace(" ", "T") + ("Z" if "." in value else ".000000Z")
@@ -144,7 +145,9 @@ def select_versions(
 
 
 def last_looked_at(conditions: Sequence[Condition], order: str, columns: str, most: int) -> Row | None:
-    """Return `columns` of the `most`-th version that meets the conditions; None if there are fewer."""
+    """Return `columns` of the `most`-th version, in this order, that meets the conditions; None if fewer versions meet
+    them.
+    """
     text = f"select {columns} from {_VERSIONS}{_where(conditions)} order by {order} limit 1 offset %s"
     return sql.one(Statement(text), *_values(conditions), most - 1)
 

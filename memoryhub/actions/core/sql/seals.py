@@ -1,4 +1,4 @@
-"""The SQL of the seals that each audit entry writes."""
+"""The SQL with which the seals of an audit entry are written."""
 
 from memoryhub.actions.core.sql import Statement
 

@@ -189,7 +189,7 @@ def ask_ahead(questions: Iterable[Question]) -> None:
 
 
 def know(question: Question, answer: list[Row]) -> None:
-    """Store the answer to a read that is already known from other reads.
+    """Store the answer to a read, so that the read need not be sent: the caller knows the answer from other reads.
 
     `one` and `rows` then return this answer, as after `ask_ahead`.
     """

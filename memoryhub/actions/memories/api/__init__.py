@@ -117,8 +117,9 @@ def _on_store(
     store_id: str, asked: Asked, record: Record, told: Told, do: Callable[[Tree], tuple[T, Record]],
     looked: Looked | None = None,
 ) -> T:  # fmt: skip
-    """Run `do` by `requests.on_store`, with the input `told` in its entry; kept-out values are masked. If `do` raises
-    NoSuchMemory, there is no entry."""
+    """Run `do` with `requests.on_store`. The entry's input is `told`, with kept-out values masked. If `do` raises
+    NoSuchMemory, there is no entry.
+    """
 
     def work(store: Tree) -> tuple[T | Exception, Record | None]:
         store.looked = looked or {}

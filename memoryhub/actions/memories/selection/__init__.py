@@ -193,8 +193,9 @@ def commit(store: Tree, command: str, items: Sequence[Item], new_path: str | Non
 
 
 def _record(command: str, items: Sequence[Item], details: dict[str, Any]) -> Record:
-    """Return the record of an act. It has the path and the memory of a single item; its input has the paths of
-    `named_of` and the totals of all items."""
+    """Return the record of an act on `items`. If there is a single item, the record has its path and memory. The input
+    of the record has the paths of `named_of` and the totals of all items.
+    """
     count, size = sum(item.count for item in items), sum(item.size for item in items)
     said = {**details, "paths": list(named_of(items)), "memories": count, "size": size, "selected": len(items)}
     one = items[0] if len(items) == 1 else None
