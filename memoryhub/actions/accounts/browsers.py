@@ -16,8 +16,7 @@ SEEN_EVERY = timedelta(minutes=5)
 
 def begin(user: User, *, device: str, address: str, at: datetime) -> BrowserSession:
     """Store and return the session of a browser with which a person has just signed in. No entry is written, because
-    the sign-in has its own.
-    """
+    the sign-in has its own."""
     with writing():
         return BrowserSession.objects.create(
             id=ids.new_id(ids.BROWSER, at), user=user, device=device[:300], address=address[:64], started_at=at,

@@ -63,8 +63,7 @@ def copy(path: Path) -> Verdict:
 
 def sound(check: Any) -> Verdict:
     """Return the result of the function `check`. Raises Failed if SQLite's file is damaged, or the database cannot be
-    read.
-    """
+    read."""
     try:
         if damage := copies.damage():
             raise Failed(f"The copy of the database is damaged: {damage}.")

@@ -1,6 +1,5 @@
 """Makes a backup: copies the database, verifies the copy's audit, encrypts the copy and reads the encrypted file back.
-Only then does the file get its name.
-"""
+Only then does the file get its name."""
 
 import fcntl
 import os

@@ -147,8 +147,7 @@ def ask(act: Act) -> None:
 
 def is_due(there: State, now: datetime) -> bool:
     """Return whether to begin a backup. This works even if the clock was set back: if the last backup then seems to lie
-    in the future, the next one is due at once.
-    """
+    in the future, the next one is due at once."""
     if not there.plan.target:
         return False
     if there.is_asked:

@@ -67,8 +67,7 @@ def _keep(store: Tree, run: ClaudeRun) -> None:
 
 def _merge(store_id: str, number: int, found: Sequence[Made], act: Act) -> None:
     """Merge the proposal `number` if path rules allow each of the changes `found`, and no change in its plan needs a
-    choice. Otherwise do nothing, because a person then decides about the proposal.
-    """
+    choice. Otherwise do nothing, because a person then decides about the proposal."""
     try:
         with tree.locked(store_id, act) as store:
             proposal = Proposal.objects.of_store(store_id).get(number=number)

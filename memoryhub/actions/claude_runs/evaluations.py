@@ -99,8 +99,7 @@ def claim(worker: str, at: datetime) -> ClaudeEvaluation | None:
 @contextmanager
 def own(evaluation_id: str, worker: str) -> Iterator[ClaudeEvaluation]:
     """Open a transaction, lock the evaluation and yield it. Raises LostRun if it does not run any more, or if another
-    worker has it.
-    """
+    worker has it."""
     with writing():
         rows = ClaudeEvaluation.objects.select_for_update(of=("self",)).filter(store__deleted_at=None)
         one = rows.filter(pk=evaluation_id, state=ClaudeRunState.RUNNING, worker=worker).first()
@@ -152,8 +151,7 @@ def caller(act: Act) -> Caller:
 def use(tokens: int, at: datetime, used: int = 0) -> None:
     """Add `tokens` to the number of tokens that all runs together used on this day. Raises OverBudget, and adds
     nothing, if this number would then exceed the budget of the day, or if `used` and `tokens` together exceed the
-    budget of a run.
-    """
+    budget of a run."""
     of_run, of_day = settings.MEMORYHUB_CLAUDE_RUN_TOKENS, settings.MEMORYHUB_CLAUDE_DAY_TOKENS
     if of_run is not None and tokens > 0 and used + tokens > of_run:
         raise OverBudget("over_run_budget")

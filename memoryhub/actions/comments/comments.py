@@ -49,8 +49,7 @@ class TooMany(Exception):
 
 class NotANote(Exception):
     """The text cannot be a note, because it has several lines, too many characters or invisible ones; or the agent that
-    is to get the note does not exist.
-    """
+    is to get the note does not exist."""
 
 
 class TooManyNotes(Exception):
@@ -99,8 +98,7 @@ def reply(store_id: str, thread: str, text: str, act: Act, *, tell: str = "") ->
 
 def edit(store_id: str, comment_id: str, text: str, act: Act) -> Done:
     """Replace the text of one's own comment. Raises NoSuchComment and NotTheAuthor; NotANote if the comment is a note
-    that no agent has received yet, and the new text cannot be one; and ToolError if the memory store is archived.
-    """
+    that no agent has received yet, and the new text cannot be one; and ToolError if the memory store is archived."""
     with tree.locked(store_id, act) as store:
         comment = _own(store, comment_id)
         subject = _subject(store, comment)
@@ -183,8 +181,7 @@ def _version(store_id: str, memory_id: str, version_id: str, lines: Lines | None
 
 def can_be_note(text: str) -> bool:
     """Return whether a text can be a note: it is not too long and has no line ends or invisible characters, because a
-    note is one line of the tool's answer.
-    """
+    note is one line of the tool's answer."""
     return len(text) <= LONGEST_NOTE and not any(unicodedata.category(one) in results.UNSEEN_CATEGORIES for one in text)
 
 

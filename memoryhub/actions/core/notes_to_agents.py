@@ -30,8 +30,7 @@ def count(store_id: str, memory_id: str, by: int) -> None:
 
 def deliver(store: Tree, memory_id: str) -> str | None:
     """Deliver the notes at a memory that are for the acting agent and that it has not received yet, and record this.
-    Return these notes, one line each, or None if there are none.
-    """
+    Return these notes, one line each, or None if there are none."""
     waiting = Comment.objects.of_memory(store.store, memory_id).waiting().filter(agent=store.act.actor.author_id)
     notes = list(waiting.order_by("pk"))
     if not notes:

@@ -240,8 +240,7 @@ def named_ids(ids: Collection[str]) -> list[str] | dict[str, object]:
 
 class _Targets:
     """The paths that are taken: those that memories keep (`occupied`), and the target paths that other changes of the
-    plan already have (`add`). A directory above such a target path is taken, too, and so is every path under it.
-    """
+    plan already have (`add`). A directory above such a target path is taken, too, and so is every path under it."""
 
     def __init__(self, occupied: Collection[str]) -> None:
         self._occupied, self._placed = occupied, set[str]()
@@ -272,8 +271,7 @@ def _leaves(change: Change) -> bool:
 
 def _occupied(store: str, changes: Sequence[Change]) -> set[str]:
     """Return those of the changes' target paths that are taken, because another memory will be at, above or under the
-    path.
-    """
+    path."""
     wanted = {str(change.then.path) for change in changes if _moves(change)}
     leaving = {change.memory for change in changes if _leaves(change)}
     stays = {str(c.now.path) for c in changes if c.now.is_there and not _leaves(c)}

@@ -7,8 +7,7 @@ from memoryhub.actions.core import sql
 
 class StoredMemory(NamedTuple):
     """A memory's current row. `content` is None, or empty, if the text was not read; then `waiting_notes` was not read
-    either. `has_findings` is None on SQLite, where it is not read.
-    """
+    either. `has_findings` is None on SQLite, where it is not read."""
 
     id: str
     path: str

@@ -278,17 +278,13 @@ def delete_memories(tree: Tree, path: str, memories: Sequence[StoredMemory]) -> 
 
 
 def restore_memory(tree: Tree, memory: StoredMemory, path: str, text: str, size: int, sha256: str) -> str:
-    """Move a memory from the trash to a free path, and return the id of the new version. `text` is the id of the text
-    that the memory gets there.
-    """
+    """Move a memory from the trash to a free path, with the text whose id is `text`. Return the new version's id."""
     put(tree, memory, Operation.CREATED, path, text, size, sha256)
     return tree.made[-1].id
 
 
 def restore_text(tree: Tree, memory: StoredMemory, text: str, size: int, sha256: str) -> str:
-    """Give a live memory one of its earlier texts again; return the new version's id. `text` is the id of that earlier
-    text.
-    """
+    """Give a live memory one of its earlier texts again, the one with the id `text`; return the new version's id."""
     require_not_frozen(tree, memory)
     version = next_version(tree, memory, Operation.MODIFIED, memory.path, text, size, sha256)
     sql.run(sql.NEW_TEXT, version, text, size, sha256, tree.now, tree.store, memory.id)

@@ -230,8 +230,7 @@ def _digest(hits: Sequence[Hit], terms: Terms) -> str:
 @dataclass(frozen=True, slots=True)
 class Prepared:
     """A search result (`found`), as it was right after the entry `seq`; it has the digest of the result that the person
-    saw. `erase_prepared` erases the texts `terms` that it found.
-    """
+    saw. `erase_prepared` erases the texts `terms` that it found."""
 
     terms: Terms
     subject: Sequence[str]

@@ -151,8 +151,7 @@ def _keyed(digest: str) -> str:
 
 def _is_same(stored: str, digest: str) -> bool:
     """Return whether `stored` and `digest` are digests of the same input. In old rows, the stored digest is a plain
-    SHA-256.
-    """
+    SHA-256."""
     return digest in (stored, _keyed(stored))
 
 
@@ -254,9 +253,7 @@ def _deliver_notes(store: tree.Tree, record: Record, first: int | None) -> None:
 
 
 def _whole(store: tree.Tree, command: Command | ToolError, answer: str, input: Mapping[str, Any]) -> str:
-    """Return the answer of a repeated call in full: the audit keeps only a part of a long quotation or a long error, so
-    that part is made again from the call.
-    """
+    """Return the answer of a repeated call in full: what the audit cut from a long quotation or error is made again."""
     if isinstance(command, ToolError) and keeping.is_cut(answer):
         return store.ruling.masked(command.message)
     quoted = store.ruling.masked_in(input.get("old_str"))
@@ -266,16 +263,15 @@ def _whole(store: tree.Tree, command: Command | ToolError, answer: str, input: M
 def count(store: tree.Tree, key: str, counts: int) -> int | NotRun | None:
     """Count calls of a key. Return its calls in the last minute (None: calls are not limited), or a refusal.
 
-    Every call of a key passes through this function or `locked_call`. Both refuse if the audit is full, so no call is
-    run then.
+    Each call of a key passes through this function or `locked_call`; both refuse it if the audit is full.
     """
     window = _window(store, key, counts)
     return window if isinstance(window, NotRun) else _note_calls(store, key, window)
 
 
 def _window(store: tree.Tree, key: str, counts: int) -> limits.Window | NotRun | None:
-    """Return the window of the key's calls with `counts` calls added, a refusal, or None if calls are not limited.
-    Nothing is written.
+    """Return the window with `counts` more calls of the key, a refusal, or None: calls are not limited. Nothing is
+    written.
 
     A revoked key is refused here too: every call comes here, and as the store is locked, the key cannot be revoked
     later.

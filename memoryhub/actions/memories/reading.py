@@ -88,8 +88,7 @@ def _versions(memory: Memory, limit: int, before: int | None, sight: Sight | Non
 
 def newest_seen(versions: MemoryVersionQuerySet, sight: Sight | None, most: int) -> list[MemoryVersion]:
     """Return the newest of a memory's versions at paths that an actor sees, at most `most`. Only these are loaded with
-    all columns: a memory can have thousands of versions, and other calls may wait for the store.
-    """
+    all columns: a memory can have thousands of versions, and other calls may wait for the store."""
     newest = versions.newest()
     if sight is None:
         return list(newest[:most])
@@ -154,7 +153,6 @@ def refuse(store_id: str, asked: Asked, command: str, details: Mapping[str, Any]
 
 def _viewed(store: Tree, version: MemoryVersion, details: Mapping[str, Any]) -> Record:
     """Record that an agent read the whole text of a version. Return the record of this view, with `details` as its
-    input.
-    """
+    input."""
     record = api.view(store, version.memory_id, version.pk, version.path or "", version.content or "")
     return input_masking.of_call(store, record, details, audit.to_json(details))

@@ -31,8 +31,7 @@ def note(store_id: str, key: str, calls: int, at: datetime) -> None:
 
 def write() -> None:
     """Add to the rows the calls that were refused since this function last ran. Rows of the same keys whose day is more
-    than KEPT earlier are deleted. If the counts cannot be written, they are kept in memory for the next time.
-    """
+    than KEPT earlier are deleted. If the counts cannot be written, they are kept in memory for the next time."""
     with _lock:
         counted = dict(_counts)
         _counts.clear()

@@ -23,8 +23,7 @@ SETTING = "records_views"
 @dataclass(frozen=True, slots=True)
 class Period:
     """A span of time in which a memory store recorded what people read. `since` is None if it began before the oldest
-    entry that is still in the audit; `until` is None if it has not ended.
-    """
+    entry that is still in the audit; `until` is None if it has not ended."""
 
     since: datetime | None
     until: datetime | None = None

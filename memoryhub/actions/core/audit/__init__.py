@@ -46,8 +46,7 @@ class Actor:
     @classmethod
     def person(cls, user: User, second: User | None = None) -> "Actor":
         """Return a person as an actor. If a `second` person allowed the act, the label names both of them. No one can
-        choose such a label as a name.
-        """
+        choose such a label as a name."""
         label, other = (_ALLOWED_BY.sub("(", str(one)) if one else "" for one in (user, second))
         if second is None:
             return cls(ActorKind.USER.value, user.id, user.id, label)
@@ -82,8 +81,7 @@ class Act(NamedTuple):
 
 class Version(NamedTuple):
     """The id and the commitment of a memory version. This commitment is part of the digest of the entry that made the
-    version.
-    """
+    version."""
 
     id: str
     commitment: str
@@ -156,8 +154,7 @@ def open_chain(chain_id: str) -> ChainHead:
 
 def _digest(head: ChainHead, seq: int, record: Record) -> str | None:
     """Write the seals of the rows that the transaction changed. Return the digest of the new entry's versions,
-    redactions and seals, or None if the entry has no versions, redactions or seals.
-    """
+    redactions and seals, or None if the entry has no versions, redactions or seals."""
     made = [version.commitment for version in sorted(record.versions, key=lambda version: version.id)]
     made += record.redactions
     return chain.digest(made + seals.write(head.id, seq, others=not made) if changed() else made)

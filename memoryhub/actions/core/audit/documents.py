@@ -30,8 +30,8 @@ class Malformed(ValueError):
 
 class Verdict(Enum):
     """The result of checking a document. RIGHT: this hub signed it. WRONG: this hub did not sign it. UNCONFIRMED: an
-    older key signed it, and the audit does not confirm this. LOST: it may be signed with a key that this hub has lost.
-    """
+    older key signed it, and the audit does not confirm this. LOST: it may be signed with a key that this hub has
+    lost."""
 
     RIGHT = "right"
     WRONG = "wrong"
@@ -88,8 +88,7 @@ def certified(kind: str, store_id: str, found: Mapping[str, Any], counted: Mappi
 
 def check(text: str) -> Verdict:
     """Return the verdict on a document: whether this hub signed it, and it is unchanged. Raises Malformed if `text` is
-    too long or does not have the form of a document.
-    """
+    too long or does not have the form of a document."""
     if len(text) > MOST:
         raise Malformed("it is too long")
     try:

@@ -16,8 +16,7 @@ from memoryhub.pure import chain, ids
 
 def values_of(row: Redaction, now: Sequence[object]) -> list[object]:
     """Return the values that a redaction's commitment covers: the columns of its row, and the content that the redacted
-    field or version has after the redaction (`now`).
-    """
+    field or version has after the redaction (`now`)."""
     return [
         row.pk,
         row.chain,
@@ -103,8 +102,7 @@ class Evidence:
 
     def _forget_older(self) -> None:
         """Delete the salts of earlier redactions of the same fields and versions: with these salts, guesses at the
-        values could be checked.
-        """
+        values could be checked."""
         older = Redaction.objects.of_chain(self.store.store).filter(salt__isnull=False)
         versions = [row.version for row in self.rows if row.version]
         for part in in_parts(versions):

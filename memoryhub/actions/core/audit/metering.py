@@ -27,8 +27,7 @@ class Call(NamedTuple):
 
 def add(chain: str, calls: Sequence[Call]) -> None:
     """Count the `calls` of a chain that were not counted before. Until the caller's transaction ends, no other process
-    may count the same chain.
-    """
+    may count the same chain."""
     row, _ = MeteredChain.objects.get_or_create(pk=chain, defaults={"seq": 0})
     new = [call for call in calls if call.seq > row.seq]
     if not new:

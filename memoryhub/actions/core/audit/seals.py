@@ -264,8 +264,7 @@ def _rows_sealed_in(chain_id: str, first: int, last: int) -> Iterator[list[Seal]
 def _superseded(known: Sequence[Seal], chain_id: str, last: int) -> list[Seal]:
     """Return those of a row's seals that are no longer needed, because a newer seal of the row replaced them. `known`
     are all seals of the row. Only seals by entries of the chain up to `last` are returned. If the row was deleted and
-    all its seals are such seals, the newest one is returned too.
-    """
+    all its seals are such seals, the newest one is returned too."""
     old = [seal for seal in known[:-1] if seal.chain == chain_id and seal.seq <= last]
     newest = known[-1]
     if newest.digest is None and len(old) == len(known) - 1 and newest.chain == chain_id and newest.seq <= last:
@@ -281,8 +280,7 @@ def digest_at_start(chain_id: str, last: int) -> str | None:
 
 def start_problems(row: AuditChain) -> Iterator[str]:
     """Yield a sentence if the seals that outlived their entries do not have the digest in the signed start of the
-    chain.
-    """
+    chain."""
     if (row.start_seals or _NONE) != (digest_at_start(row.pk, row.start_seq) or _NONE):
         yield "the seals that outlived their entries are not those that the checkpoint names"
 

@@ -29,8 +29,7 @@ _noted: deque[tuple[Place, str]] = deque(maxlen=MOST)
 
 def note(place: Place, parent: str) -> None:
     """Note an entry. `parent` is the `traceparent` header of its request, or an empty text. A header that is too long
-    is noted as an empty text.
-    """
+    is noted as an empty text."""
     _noted.append((place, parent if len(parent) <= LONGEST else ""))
 
 

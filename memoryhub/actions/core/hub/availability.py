@@ -1,6 +1,5 @@
 """Detects whether the database is available: by the error of a failed statement, or by a test write. A database that
-takes no writes for a while is not available.
-"""
+takes no writes for a while is not available."""
 
 from typing import Any
 

@@ -61,8 +61,7 @@ def states() -> list[BackgroundTask]:
 
 def hangs(row: BackgroundTask, at: datetime) -> bool:
     """Return whether a kind of work has reported nothing for too long: for more than LATE, and for more than three of
-    its intervals.
-    """
+    its intervals."""
     return at - _last(row) > max(LATE, timedelta(seconds=3 * EVERY[row.name]))
 
 

@@ -72,8 +72,7 @@ def accept_secret_key(act: Act) -> bool:
 
 def _newest_entry_fits() -> bool:
     """Return whether the newest entry of the hub's chain was written with the audit key of this process. True if the
-    chain has no entry.
-    """
+    chain has no entry."""
     entry = AuditEntry.objects.of_chain(HUB).newest().first()
     if entry is None:
         return True

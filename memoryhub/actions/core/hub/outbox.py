@@ -25,8 +25,7 @@ def put(
     kind: MailKind, to: Iterable[str | None], at: datetime, *, store: str = "", about: str = "", nonce: str = ""
 ) -> None:
     """Put a message for each of the people `to` (ids) into the outbox. Without a mail server, nothing happens. For the
-    other parameters, see `models.Mail`.
-    """
+    other parameters, see `models.Mail`."""
     if not is_on():
         return
     with writing():

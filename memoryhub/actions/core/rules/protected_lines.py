@@ -1,6 +1,5 @@
 """Protected lines: a path rule names them in one version of a memory. This module finds the same lines in the newest
-text of the memory, and the changes that affect them.
-"""
+text of the memory, and the changes that affect them."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,6 +1,5 @@
 """Writes the roles of people in a memory store, and checks that an acting person still has the right to govern, inside
-the transaction of the act.
-"""
+the transaction of the act."""
 
 from datetime import datetime
 

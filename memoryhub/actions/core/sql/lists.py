@@ -83,8 +83,7 @@ def memories_at(store: str, places: Sequence[str], *, full: bool) -> list[Row]:
 
 def moment(value: datetime | str) -> str:
     """Return a time in the format of the API. `value` is the time as the database's driver returns it: SQLite's driver
-    returns text without a zone.
-    """
+    returns text without a zone."""
     if isinstance(value, datetime):
         return chain.moment(value)
     return value.replace(" ", "T") + ("Z" if "." in value else ".000000Z")
@@ -146,8 +145,7 @@ def select_versions(
 
 def last_looked_at(conditions: Sequence[Condition], order: str, columns: str, most: int) -> Row | None:
     """Return `columns` of the `most`-th version, in this order, that meets the conditions; None if fewer versions meet
-    them.
-    """
+    them."""
     text = f"select {columns} from {_VERSIONS}{_where(conditions)} order by {order} limit 1 offset %s"
     return sql.one(Statement(text), *_values(conditions), most - 1)
 

@@ -334,9 +334,8 @@ def _commit_forever() -> None:
 
 
 def _answer(jobs: list[_Job[Any]]) -> None:
-    """Commit the jobs and notify their callers. A job that arrived before `Last.in_vain` fails at once, because it has
-    waited long enough for the write lock.
-    """
+    """Commit the jobs and notify their callers. A job that arrived before `Last.in_vain` fails: it has waited
+    enough."""
     late = [job for job in jobs if job.arrived <= Last.in_vain]
     _fail(late, OperationalError("database is locked"))
     rest = [job for job in jobs if job.error is None]

@@ -118,8 +118,7 @@ def _on_store(
     looked: Looked | None = None,
 ) -> T:  # fmt: skip
     """Run `do` with `requests.on_store`. The entry's input is `told`, with kept-out values masked. If `do` raises
-    NoSuchMemory, there is no entry.
-    """
+    NoSuchMemory, there is no entry."""
 
     def work(store: Tree) -> tuple[T | Exception, Record | None]:
         store.looked = looked or {}

@@ -104,8 +104,7 @@ def _seen(store_id: str, wanted: Wanted, sight: Sight, start: str, high: str) ->
 
 def _past(shown: str) -> str:
     """Return a path that sorts after the item `shown` and everything under it, and before the next item. There is
-    always such a path, because no name has a character below a space.
-    """
+    always such a path, because no name has a character below a space."""
     return shown[:-1] + "0" if shown.endswith("/") else shown + "\1"
 
 

@@ -194,8 +194,7 @@ def commit(store: Tree, command: str, items: Sequence[Item], new_path: str | Non
 
 def _record(command: str, items: Sequence[Item], details: dict[str, Any]) -> Record:
     """Return the record of an act on `items`. If there is a single item, the record has its path and memory. The input
-    of the record has the paths of `named_of` and the totals of all items.
-    """
+    of the record has the paths of `named_of` and the totals of all items."""
     count, size = sum(item.count for item in items), sum(item.size for item in items)
     said = {**details, "paths": list(named_of(items)), "memories": count, "size": size, "selected": len(items)}
     one = items[0] if len(items) == 1 else None
