@@ -137,7 +137,7 @@ def _redact_entries(store: Tree, version: MemoryVersion, evidence: Evidence, pro
 
 
 def calls_at(store: Tree, versions: Iterable[MemoryVersion]) -> Iterator[Q]:
-    """Yield conditions for the calls that may quote versions of a memory, oldest first.
+    """Yield conditions for the calls that may quote one of the `versions` of a memory. The versions are oldest first.
 
     These are the calls at the path of the memory while the memory was there, except calls on another memory. Calls from
     the time when the memory was in the trash are left out, because other memories can have its path then.

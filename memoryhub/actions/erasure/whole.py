@@ -23,8 +23,8 @@ def remove_memories(store_id: str, memories: Sequence[str], act: Act) -> int:
     """Remove memories permanently with their versions, comments, reviews and findings, and remove their texts from the
     audit. Return how many were removed: memories under a legal hold, and those that no longer exist, are left out.
 
-    The removal of each memory has its own entry. A live memory is first moved to the trash, which makes one more entry,
-    and is counted in the figures, because figures cannot count removed memories. The entries keep the paths and
+    The removal of each memory has its own entry. A live memory is first moved to the trash, with one more entry: the
+    figures count this deletion, because they could not count a memory that is gone. The entries keep the paths and
     authors.
     """
     act = act._replace(group=act.group or ids.new_id(ids.GROUP, act.at))

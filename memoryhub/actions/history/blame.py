@@ -101,7 +101,7 @@ def _back(memory: Memory, rows: Sequence[Row]) -> dict[int, tuple[str, ...]]:
 
 
 def _texts_before(rows: Sequence[Row], gone: Collection[str]) -> Iterator[str]:
-    """Yield the text before each run of consecutive versions whose ids are in `gone`."""
+    """Yield the text before each group of consecutive versions whose ids are in `gone`."""
     before: str | None = None
     for row in rows:
         if row.id not in gone:

@@ -87,8 +87,9 @@ def _numbers(memory: Memory, undos: Undos, steps: Sequence[MemoryVersion]) -> li
 
 
 def _not_in_force(undos: Undos, gone: Set[str]) -> frozenset[str]:
-    """Return the versions that are not in force if the versions `gone` are not: `gone`, the versions that the remaining
-    undos undid, and the versions of these undos, which have no other effect."""
+    """Return the versions that are not in force if the versions `gone` are not. These are `gone` itself, the versions
+    that the undos outside of `gone` undid, and the versions of all these undos, because an undo's versions have no
+    other effect."""
     found = set(gone)
     for undo in reversed(list(undos)):
         if undo not in found:

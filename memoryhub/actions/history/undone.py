@@ -129,8 +129,8 @@ class Undoing:
 
 
 def undoing(store_id: str, seqs: Collection[int]) -> dict[int, Undoing]:
-    """Return {seq of an entry: how far it is undone} for those of the entries `seqs` of which undos that are in force
-    undid all versions, or some."""
+    """Return {seq of an entry: how far it is undone}, for those of the entries `seqs` that are undone in whole or in
+    part. Only undos in force count."""
     made, here = dict[str, int](), dict[str, str]()
     for part in in_parts(sorted(set(seqs))):
         rows = MemoryVersion.objects.filter(store_id=store_id, seq__in=part).values_list("pk", "seq", "memory_id")
@@ -148,8 +148,8 @@ def undoing(store_id: str, seqs: Collection[int]) -> dict[int, Undoing]:
 
 
 def undone_in_force(store_id: str, versions: Mapping[str, str], after: int) -> dict[str, int]:
-    """Return {version id: seq of the undo in force that undid the version}, for all versions of the memories of the
-    given `versions`, which are {version id: memory}. Only undos after the entry `after` count."""
+    """Return {version id: seq of the undo in force that undid the version}. `versions` is {version id: memory id}; the
+    result is about all versions of these memories. Only undos after the entry `after` count."""
     here, steps = dict(versions), list[tuple[str, int, str]]()
     for memories in in_parts(sorted(set(versions.values()))):
         later = MemoryVersion.objects.filter(store_id=store_id, memory_id__in=memories, seq__gt=after)
@@ -189,8 +189,8 @@ def _removed(store_id: str, gone: Mapping[int, Collection[int]]) -> dict[int, li
 
 @dataclass(frozen=True, slots=True)
 class Consequences:
-    """The effects of an undo on other versions. `versions` are all versions that are no longer in force, with the
-    undone ones.
+    """The effects of an undo on other versions. `versions` are all versions that are not in force after it: the undone
+    ones and others.
 
     `undos` is {seq of an undo that is undone: the memories in which it stays in force}. The versions that such an undo
     reverted in other memories await review again.

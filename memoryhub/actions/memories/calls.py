@@ -150,8 +150,7 @@ def _keyed(digest: str) -> str:
 
 
 def _is_same(stored: str, digest: str) -> bool:
-    """Return whether `stored` and `digest` are digests of the same input. In old rows, the stored digest is a plain
-    SHA-256."""
+    """Return whether both are digests of the same input. In old rows, `stored` is a plain SHA-256."""
     return digest in (stored, _keyed(stored))
 
 
@@ -270,8 +269,7 @@ def count(store: tree.Tree, key: str, counts: int) -> int | NotRun | None:
 
 
 def _window(store: tree.Tree, key: str, counts: int) -> limits.Window | NotRun | None:
-    """Return the window with `counts` more calls of the key, a refusal, or None: calls are not limited. Nothing is
-    written.
+    """Return the window with `counts` more calls of the key, a refusal, or None: no limit. Nothing is written.
 
     A revoked key is refused here too: every call comes here, and as the store is locked, the key cannot be revoked
     later.

@@ -1,5 +1,5 @@
-"""Adds a description to an agent's view of a path: the changes at that path that the agent has proposed and that still
-wait. Only stores with the setting `shows_proposed` do so.
+"""Describes, in an agent's view of a path, the changes at that path that the agent has proposed and that still wait.
+This is done only in stores with the setting `shows_proposed`.
 
 The description is not a part of the viewed text, and is stored nowhere. A repeated view gets the current description.
 """

@@ -98,8 +98,9 @@ def _left(store_id: str, chooser: Chooser) -> int:
 
 
 def _oldest(store_id: str, chooser: Chooser) -> dict[str, dict[str, Any]]:
-    """Return {policy: {"memories": number of memories to which it applies, "oldest": times}}. The times are the
-    earliest since which a memory is unread, unchanged, and in the store.
+    """Return {policy: {"memories": number of memories to which it applies, "oldest": times}}. There are three times:
+    since when the memory that was unread for the longest time is unread, and in the same way for unchanged memories,
+    and for memories in the store.
 
     A memory that was never read counts as unread since its beginning. If a memory was restored, its beginning is the
     restore.

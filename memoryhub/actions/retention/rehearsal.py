@@ -146,8 +146,8 @@ def totals(items: Iterable[Item]) -> Totals:
 
 
 def with_readers(store_id: str, items: Sequence[Item]) -> list[Item]:
-    """Return the items with `last_read_by` set: who read each memory last, under the name that this reader had then.
-    Call it with few items."""
+    """Return the items with `last_read_by` set: who read each memory last, under the name that the reader had at the
+    time of that read. Call it with few items."""
     read = [item.memory for item in items if item.memory and item.last_read_at is not None]
     seqs = dict(Memory.objects.among(store_id, read).values_list("pk", "last_read_seq"))
     entries = AuditEntry.objects.of_chain(store_id).of_seqs(seq for seq in seqs.values() if seq is not None)

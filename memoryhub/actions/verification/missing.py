@@ -40,7 +40,7 @@ class Missing:
     ahead: tuple[str, str] | None = None
 
     def explains(self, checkpoint: Checkpoint) -> bool:
-        """Return whether a checkpoint names one of the missing entries and was there at the time of the act."""
+        """Return whether a checkpoint names one of the missing entries and existed already at the time of the act."""
         within = checkpoint.chain == self.chain and self.kept < checkpoint.seq <= self.last
         if not within or self.at is None:
             return False

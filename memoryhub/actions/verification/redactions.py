@@ -1,4 +1,4 @@
-"""Compares redactions with their entries, and with the current content of the redacted places."""
+"""Compares redactions with their entries, and with the current content of the redacted fields and versions."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -93,7 +93,7 @@ def version_problems(version: MemoryVersion, row: Redaction) -> Iterator[str]:
 
 
 def fits(row: Redaction, now: Sequence[object]) -> bool:
-    """Return whether a redaction's commitment matches the current values of the redacted place."""
+    """Return whether a redaction's commitment matches `now`, the current values of the redacted field or version."""
     try:
         return chain.redaction_commitment(row.salt, values_of(row, now)) == row.commitment
     except ValueError:

@@ -334,8 +334,7 @@ def _commit_forever() -> None:
 
 
 def _answer(jobs: list[_Job[Any]]) -> None:
-    """Commit the jobs and notify their callers. A job that arrived before `Last.in_vain` fails: it has waited
-    enough."""
+    """Commit the jobs and notify their callers. A job that came before `Last.in_vain` fails: it has waited enough."""
     late = [job for job in jobs if job.arrived <= Last.in_vain]
     _fail(late, OperationalError("database is locked"))
     rest = [job for job in jobs if job.error is None]

@@ -207,9 +207,9 @@ def _scope_of(store: Tree, items: Iterable[Item]) -> Scope:
 
 
 def _record(wanted: Wanted, items: Iterable[Item]) -> Record:
-    """Return the record of an export. It has the path and the memory of a single item.
+    """Return the record of an export. If the export has a single item, the record has the item's path and memory.
 
-    Its input has the paths of `named_of`, and the totals of all items.
+    The input of the record has the paths of `named_of`, and the totals of all items.
     """
     items = list(items)
     one = items[0] if len(items) == 1 else None

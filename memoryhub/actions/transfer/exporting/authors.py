@@ -1,5 +1,5 @@
-"""The authors of the versions in an export: each is an actor in the API's form, with the name that the actor had
-then."""
+"""The authors of the versions in an export: each is an actor in the API's form, with the name that the actor had when
+the version was written."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -46,7 +46,7 @@ class Authors:
 
 
 def name_of(entry: AuditEntry | None) -> str:
-    """Return the name that the actor of an entry had at that time; "" if it is unknown."""
+    """Return the name that the actor of an entry had when the entry was written; "" if it is unknown."""
     return _name(entry.actor_kind, entry.label) if entry else ""
 
 

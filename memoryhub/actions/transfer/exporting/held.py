@@ -1,8 +1,9 @@
-"""The export of held memories for a custodian: exactly the memories under a legal hold with every version, and a signed
-certificate of the content.
+"""The export of held memories for a custodian: exactly the memories under a legal hold, each with all its versions, and
+a signed certificate of the content.
 
-The export makes two entries: `export` before the first byte, and `certify`, with the digest of the certificate, when
-the whole history has been read. So the audit confirms the certificate even after a change of the audit key.
+The export makes two entries. The first one, `export`, is written before the first byte is sent. The second one,
+`certify`, is written when the whole history has been read, and has the digest of the certificate. So the audit confirms
+the certificate even after a change of the audit key.
 """
 
 import hashlib

@@ -1,7 +1,7 @@
-"""Imports: each is uploaded, previewed, chosen, started, run in short transactions, and deleted after some time.
+"""Imports: a person uploads a source, sees a preview, chooses what happens to each item, and starts the import.
 
 The store does not change before `start`. Then each memory is imported completely or not at all, with one entry
-`import`.
+`import`, in short transactions. The import itself is deleted after some time.
 """
 
 import time
@@ -222,7 +222,7 @@ def start(import_id: str, act: Act) -> None:
 
 
 def cancel(import_id: str, act: Act, problem: str = "") -> None:
-    """End an open import, with a reason for people. Memories that it has imported stay. Raises NotOpen and
+    """End an open import; `problem` is the reason, for people. Memories that it has imported stay. Raises NotOpen and
     NoSuchStore."""
     with tree.locked(_store_of(import_id), act) as store:
         job = Import.objects.get(pk=import_id)
@@ -368,9 +368,9 @@ def _end(job: Import, state: ImportState, at: datetime) -> None:
 
 
 def cancel_erased(store: tree.Tree, having: Collection[str]) -> list[str]:
-    """Cancel the open imports of a locked store that have an erased text (`having`); return their ids.
+    """Cancel the open imports `having` (ids) of a locked store, which contain an erased text; return their ids.
 
-    Uploads that are still being read are cancelled too, because the rest of their texts is not known yet.
+    Uploads that are still being read are cancelled too, as the rest of their texts is unknown. Their ids are left out.
     """
     jobs = Import.objects.filter(store_id=store.store, state__in=OPEN).order_by("pk")
     ended = [job for job in jobs if job.pk in having or job.state == ImportState.ARRIVING]

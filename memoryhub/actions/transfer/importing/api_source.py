@@ -166,8 +166,8 @@ def _memories(live: dict[str, Any], versions: dict[str, list[Any]]) -> Iterator[
 
 
 def _versions(rows: Iterable[Any]) -> Iterator[BundledVersion]:
-    """Yield versions, oldest first. If older versions were removed at the source, their number is unknown, and the
-    numbers begin at 2."""
+    """Yield versions, oldest first. If older versions were removed at the source, no one knows how many: the numbering
+    of the others then begins at 2."""
     number = 0
     for row in rows:
         number += 1 if number or row.operation == "created" else 2

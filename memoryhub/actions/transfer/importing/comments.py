@@ -1,4 +1,4 @@
-"""Writes the comments that an import has with a memory or a proposal, as comments by people of another hub."""
+"""Writes the comments that an import contains about a memory or a proposal. Their authors are people of another hub."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence

@@ -37,8 +37,8 @@ def clamped(store: Tree, at: str | None) -> datetime:
 
 
 class Named:
-    """Finds the memory or version of an import with an id of the source. A memory is returned as the number of its
-    item, a version as (number of the item, number of the version)."""
+    """Finds the memory or version that has an id at the source of an import. A memory is returned as the number of its
+    item, a version as (number of the item, number of the version); None if the import does not contain it."""
 
     def __init__(self, memories: Iterable[BundledMemory]) -> None:
         self._items: dict[str, int] = {}

@@ -28,7 +28,8 @@ def of_bytes(
 
 
 def of_file(file: IO[bytes], name: str, **how: Any) -> Brought:
-    """Read a file as `of_bytes` does, without loading the whole file. No one else may write to the file during this."""
+    """Read a file as `of_bytes` does, without loading the whole file. No one else may write to the file while it is
+    read."""
     if not os.fstat(file.fileno()).st_size:
         return of_bytes(b"", name, **how)
     with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:

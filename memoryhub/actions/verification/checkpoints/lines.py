@@ -29,7 +29,8 @@ class Checkpoint:
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """A segment's first line: the SHA-256 of the previous segment's file, and how many of its checkpoints follow."""
+    """A segment's first line: the SHA-256 of the previous segment's file, and the number of checkpoints after this line
+    that repeat those of the previous segment (`heads`)."""
 
     previous: str
     heads: int
