@@ -70,8 +70,8 @@ def remove_passkeys(user: User, id: str | None = None, *, actor: Actor, at: date
 
 
 def enter(user: User, code: str, *, address: str, at: datetime) -> bool:
-    """Sign in a person whose password was right, with a code of the app or a recovery code. Return whether that code is
-    right.
+    """Complete the sign-in of a person whose password was right, if `code` is a code of the app or a recovery code.
+    Return whether it is.
 
     Each code works once. Raises TooManyTries.
     """

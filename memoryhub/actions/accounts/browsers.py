@@ -48,7 +48,7 @@ def confirm(browser: BrowserSession, at: datetime) -> None:
 
 
 def end(browsers: Iterable[BrowserSession], user: User, *, actor: Actor, door: Door, at: datetime) -> int:
-    """Sign a person out of browsers, and return the number of browsers. If there are none, nothing is written."""
+    """Sign a person out of browsers, and return how many they were. If there are none, nothing is written."""
     with writing():
         ended = [browser for browser in browsers if BrowserSession.objects.filter(pk=browser.pk, user=user).delete()[0]]
         if ended:

@@ -17,7 +17,8 @@ from memoryhub.models.access import InvitationQuerySet
 
 Keys = Callable[[], Iterable[Key]]
 Webhooks = Callable[[], Iterable[Webhook]]
-"""What ends with a right. It is asked for under the lock, so that nothing is missing that was made until then."""
+"""Functions that return the keys, or the webhooks, that end together with a right of a person. They are called once the
+locks are held, so that nothing is missing that was made just before."""
 
 
 def lock_chain_of(store: MemoryStore | None, act: Act) -> audit.ChainHead:

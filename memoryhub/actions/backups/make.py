@@ -191,7 +191,8 @@ def _copied(work: Path, at: datetime) -> tuple[Verdict, Manifest, dict[str, Path
 
 
 def _sealed(path: Path, manifest: Manifest, files: dict[str, Path], keys: Keys) -> None:
-    """Write the encrypted file, then read it back from its first to its last byte."""
+    """Write the encrypted file, then read it back from its first to its last byte. Raises Failed if it cannot be read
+    back."""
     path.unlink(missing_ok=True)
     own = encryption.write(path, archive.packed(manifest, files), keys)
     try:

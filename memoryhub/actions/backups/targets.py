@@ -15,7 +15,8 @@ class Target(Protocol):
     """A place for backups. A file counts as a backup only after `keep` has stored it under its name."""
 
     def staging(self, work: Path) -> Path:
-        """Return the directory in which the file is written first."""
+        """Return the directory in which the file is first written: the place itself, if it is a directory, otherwise
+        `work`."""
 
     def keep(self, file: Path, name: str) -> str:
         """Store a checked file under a name and return its address."""

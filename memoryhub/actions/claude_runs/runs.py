@@ -190,7 +190,7 @@ _ABOUT = "Claude in the runs that one person starts in this hub."
 
 
 def _agent_for(user: User, act: Act) -> Agent:
-    """Return the agent that the Claude runs of a person act as. It is created before the person's first run."""
+    """Return the agent as which the Claude runs of a person act. It is created before the person's first run."""
     agent = Agent.objects.filter(claude_for=user).first()
     if agent is not None:
         return agent

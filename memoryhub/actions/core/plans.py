@@ -160,7 +160,7 @@ class Plan:
     """All changes, sorted by path.
 
     Two plans with the same `digest` have the same memories, newest versions, problems and possible states. The digest
-    is an HMAC, so people who see only masked texts cannot check guesses with the digest on their page.
+    is an HMAC: people who see only masked texts cannot use the digest on their page to check guesses.
     """
 
     store: str

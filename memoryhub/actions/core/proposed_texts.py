@@ -77,7 +77,7 @@ def _created(store: Tree, versions: Sequence[MemoryVersion]) -> list[ProposedCha
 
 
 def _is_of(change: ProposedChange, version: MemoryVersion) -> bool:
-    """Return whether a change created this version: the version has the change's path or, at another path, its text."""
+    """Return whether a change created this version: both have the same path or, if the paths differ, the same text."""
     content = change.content or ""
     return change.path == version.path or hashlib.sha256(content.encode()).hexdigest() == version.sha256
 

@@ -172,7 +172,7 @@ def _name(change: Wanted) -> str:
 
 
 def _is_same(change: Wanted, earlier: ProposedChange | None) -> bool:
-    """Return whether a change only repeats an earlier one."""
+    """Return whether a change only repeats `earlier`, the last change of the same memory (None: there is none)."""
     memory = change.memory
     wanted = (memory and memory.id, memory and memory.head, *change[1:])
     return earlier is not None and wanted == (

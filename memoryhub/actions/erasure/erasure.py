@@ -301,7 +301,8 @@ def _is_spelt_as_before(store: tree.Tree, ready: Prepared) -> bool:
 
 
 def _erase(store: tree.Tree, ready: Prepared) -> Receipt | None:
-    """Erase the hits and return the receipt. If newer rows have further hits, change nothing and return None.
+    """Erase the hits and return the receipt. If newer rows have further hits, change nothing and return None. Raises
+    Held.
 
     The whole store was searched before the lock, because that may take long. Now only rows after the entry `seq` are
     searched.

@@ -166,7 +166,8 @@ def redact_calls(store: Tree, places: Iterable[Q], seqs: Collection[int], eviden
 
 
 def _without_texts(input: str | None) -> str | None:
-    """Return a call's input with `[redacted]` in place of each text."""
+    """Return a call's input with `[redacted]` in place of each text. An input without texts, or None, is returned
+    unchanged."""
     details, size = keeping.parts(json.loads(input) if input else None)
     if not isinstance(details, dict):
         return input

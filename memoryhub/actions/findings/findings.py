@@ -168,9 +168,9 @@ class Kept(NamedTuple):
 
 def screen_stored(store: Tree, memory_id: str, path: str, old: str | None, text: str, size: int, sha256: str) -> Kept:
     """Screen a stored text by the current rules before it becomes a memory's newest text again. `text` is the id of its
-    row.
+    row, and `old` is the memory's text until now (None: it has none).
 
-    If a value is masked, the masked text gets a new row.
+    If a value is masked, the masked text gets a new row. Otherwise the result has the given row.
     """
     if store.ruling.is_idle:
         return Kept(text, size, sha256)
@@ -316,7 +316,7 @@ def _known(store: Tree, wanted: Iterable[_Key]) -> dict[_Key, tuple[str, str]]:
 
 
 def _require_reason(store: Tree, rows: Iterable[Finding], screened: Screened, place: ScreenedPath | None) -> None:
-    """Mark findings as dismissed with the person's reason. Raises NeedsReason if there is none."""
+    """Mark findings as dismissed with the person's reason. Raises NeedsReason if the person has given none."""
     rows = list(rows)
     store.reason = store.ruling.masked((store.reason or "").strip())
     if not store.reason:

@@ -79,7 +79,8 @@ def watched(store: MemoryStore) -> list[str]:
 
 
 def start(store_id: str, kinds: Collection[str], act: Act, *, by: User | None = None) -> Scan:
-    """Begin a scan and return it. If `kinds` is empty, it searches for the kinds that the store's rules watch.
+    """Begin a scan and return it. If `kinds` is empty, it searches for the kinds that the store's rules watch. `by` is
+    the person who started it (None: no person).
 
     Raises ScanRuns and Nothing.
     """

@@ -16,8 +16,8 @@ from memoryhub.pure import sensitive
 from memoryhub.pure.text.novelty import Novelty
 
 MOST_TOUCHED = 500
-"""The most memories that agents may have changed since the plan was made. If there are more, the plan is made again,
-without a check whether it is about them."""
+"""The most memories whose changes since the plan was made are compared with the plan. If agents changed more of them,
+the plan is made again."""
 TEXTS_AT_ONCE = 50
 
 

@@ -62,7 +62,8 @@ def restore(
     path: str | None = None,
     memory: str | None = None,
 ) -> Done:
-    """Restore the store, a directory or a memory to its state after entry `seq`, by the plan with this digest.
+    """Restore a memory (`memory`), a directory (`path`) or the whole store (both None) to its state after entry `seq`,
+    by the plan with this digest.
 
     Raises PlanChanged (nothing was done), TooMuch, and ToolError, for example if a choice is missing.
     """
@@ -292,7 +293,7 @@ def _rewrite(store: Tree, change: Change, state: State) -> None:
 
 def _place(store: Tree, change: Change, state: State) -> None:
     """Move a memory to the path of a state, also from the trash, or create it there. Do nothing if the memory is
-    already at the path."""
+    already at the path. Raises ToolError if the path is not free."""
     if not state.is_there or state.path == change.now.path:
         return
     path = str(state.path)

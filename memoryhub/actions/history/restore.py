@@ -17,8 +17,9 @@ MOST_LATER = 5
 def restore_plan(store_id: str, seq: int, *, path: str | None = None, memory: str | None = None) -> Plan:
     """Return the plan that restores a memory, a directory or the store to its state after entry `seq`.
 
-    `path` names the directory. The plan covers the memories that were in it then, and the memories that are in it now.
-    A memory that is in it now, but was in another directory then, goes back to that directory. Raises plans.TooMuch.
+    `memory` is the id of the memory, and `path` is the directory; if both are None, the whole store is restored. The
+    plan for a directory covers the memories that were in it then, and the memories that are in it now. A memory that is
+    in it now, but was in another directory then, goes back to that directory. Raises plans.TooMuch.
     """
     with snapshot():
         concerned = _concerned(store_id, seq, path, memory)
@@ -26,7 +27,7 @@ def restore_plan(store_id: str, seq: int, *, path: str | None = None, memory: st
 
 
 def _concerned(store_id: str, seq: int, path: str | None, memory: str | None) -> set[str]:
-    """Return the ids of the memories that may have changed since the entry `seq`."""
+    """Return the ids of the memories that may have changed since the entry `seq`. Raises plans.TooMuch."""
     if memory is not None:
         return {memory}
     if path:

@@ -21,7 +21,7 @@ LASTS = timedelta(minutes=5)
 AGAIN = timedelta(days=1)
 FAILURES = 3
 SILENT = timedelta(hours=6)
-"""How long a webhook must have failed."""
+"""A webhook that has failed for this long is an alarm."""
 LEAST_FREE = 2 * 1024**3
 LEAST_PART = 0.05
 """The disk is short of space if its free bytes are fewer than LEAST_FREE, and fewer than this part of the disk."""

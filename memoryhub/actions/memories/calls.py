@@ -319,7 +319,7 @@ def parsed(input: Mapping[str, Any]) -> Command | ToolError:
 
 
 def _record(store: tree.Tree, command: Command | ToolError, caller: Caller, first: int | None) -> Record:
-    """Return the record of a call. A repeated call gets the first answer again, except that a view runs again."""
+    """Run a call and return its record. One that repeats the call `first` gets its answer; only a view runs again."""
     if first is not None and not isinstance(command, View):
         return _replay(store, command, first)
     if isinstance(command, ToolError):

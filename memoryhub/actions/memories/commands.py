@@ -65,7 +65,8 @@ def _view_directory(store: Tree, command: View) -> Record:
 
 
 def _view_what_is_seen(store: Tree, command: View) -> Record:
-    """Return the listing of a directory as if only the memories existed that the agent sees."""
+    """Return the listing of a directory as if only those memories existed that the agent sees. Raises ToolError if it
+    sees none in a directory other than the root."""
     memories = tree.memories_under(store, command.path)
     if not memories and command.path != paths.ROOT_DIRECTORY:
         raise ToolError(results.view_not_found(command.path))

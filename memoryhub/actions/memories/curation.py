@@ -169,7 +169,8 @@ def restore(store_id: str, version_id: str, act: Act, *, path: str | None = None
 
 
 def put_back(store: Tree, version_id: str, path: str | None) -> tuple[Record, dict[str, object]]:
-    """Restore a version in a locked store, as `restore` does; return the record and the input for the entry."""
+    """Restore a version in a locked store, as `restore` does; return the record and the input for the entry. Raises
+    ToolError."""
     tree.require_active(store)
     version = MemoryVersion.objects.filter(store_id=store.store, pk=version_id).select_related("text").first()
     if version is None or version.text is None or version.size is None or version.sha256 is None:

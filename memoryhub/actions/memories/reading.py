@@ -87,8 +87,9 @@ def _versions(memory: Memory, limit: int, before: int | None, sight: Sight | Non
 
 
 def newest_seen(versions: MemoryVersionQuerySet, sight: Sight | None, most: int) -> list[MemoryVersion]:
-    """Return the newest of a memory's versions at paths that an actor sees, at most `most`. Only these are loaded with
-    all columns: a memory can have thousands of versions, and other calls may wait for the store."""
+    """Return the newest of a memory's versions at paths that an actor with this `sight` sees (None: all), at most
+    `most`. Only these are loaded with all columns: a memory can have thousands of versions, and other calls may wait
+    for the store."""
     newest = versions.newest()
     if sight is None:
         return list(newest[:most])

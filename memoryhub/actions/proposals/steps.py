@@ -98,7 +98,9 @@ def _fates_of_text(wishes: Mapping[str, Wish], joined: Joined | None) -> Iterato
 def _fates(
     step: ProposedChange, last: ProposedChange, last_path: str | None, text: Mapping[str, _Fate]
 ) -> Iterator[_Fate]:
-    """Yield what became of each part of one change: of the deletion, or of the new path and the new text."""
+    """Yield what became of each part of one change: of the deletion, or of the new path and the new text. `last` is the
+    newest change of the memory, and `last_path` the path to which the changes move it; `text` has what became of each
+    text."""
     if step.deletes or last.deletes:
         yield _Fate.KEPT if step.deletes and last.deletes else _Fate.REPLACED
     elif step.memory is None:

@@ -80,7 +80,8 @@ class Rules:
 
     @classmethod
     def of(cls, store_id: str | None, at: datetime, policies: Sequence[Policy] | None = None) -> "Rules":
-        """Return the rules with the saved policies, or with `policies` instead of them."""
+        """Return the rules of a store or, if `store_id` is None, of the hub's audit: with the saved policies, or with
+        `policies` instead of them."""
         policies = saved.concerning(store_id) if policies is None else policies
         return cls(store_id, at, policies, Chooser(policies), holds_of(store_id, at) if store_id else Holds())
 

@@ -17,8 +17,8 @@ MOST_EVENTS = 200_000
 
 
 def past_weeks(store_id: str, at: datetime, policies: Sequence[Policy] | None = None, weeks: int = 12) -> Weeks:
-    """Return what policies would have expired in each past week if they had always applied. Held memories are left
-    out."""
+    """Return what policies would have expired in each past week if they had always applied. Memories that are held or
+    pinned are left out. `policies` are used in place of the saved ones."""
     rules = Rules.of(store_id, at, policies)
     going = [policy for policy in rules.policies if policy.expires]
     reads, reads_from = _events(_reads(store_id), at) if any(one.expire_unread_days for one in going) else ({}, None)
@@ -33,8 +33,8 @@ def past_weeks(store_id: str, at: datetime, policies: Sequence[Policy] | None = 
 
 
 def coming_weeks(store_id: str, at: datetime, policies: Sequence[Policy] | None = None, weeks: int = 12) -> Weeks:
-    """Return what policies will expire in each coming week if no memory is read or changed. Held memories are left
-    out."""
+    """Return what policies will expire in each coming week if no memory is read or changed. Memories that are held or
+    pinned are left out. `policies` are used in place of the saved ones."""
     rules = Rules.of(store_id, at, policies)
     expires = any(policy.expires for policy in rules.policies)
     rows = live(rules) if expires else iter(())

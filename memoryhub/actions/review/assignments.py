@@ -21,7 +21,7 @@ MOST_REVIEWERS = 100
 
 
 MOST_NAMED = 5
-"""The most people who are named with what is assigned to them."""
+"""The most people whose assignments a page counts: those with the most assignments."""
 
 
 class NoReviewer(Exception):

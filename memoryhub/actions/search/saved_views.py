@@ -35,8 +35,8 @@ class NoSuchView(Exception):
 def save(
     owner: User, store: MemoryStore | None, page: str, name: str, query: str, act: Act, *, is_shared: bool = False
 ) -> SavedView:
-    """Save the query of a page as a view, and return the view. A shared view needs a store. Raises NameTaken
-    and TooManyViews."""
+    """Save the query of a page as a view, and return the view. `store` is None for a view that belongs to no store; a
+    shared view needs a store. Raises NameTaken and TooManyViews."""
     with writing():
         if SavedView.objects.filter(owner=owner).count() >= MOST_OWN:
             raise TooManyViews

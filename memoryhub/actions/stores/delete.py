@@ -105,7 +105,8 @@ def delete_copy(copy_id: str, act: Act) -> None:
 
 
 def _place(store_id: str, memory: str | None, path: str | None) -> str:
-    """Return the path that a hold covers: for a hold on a memory, the path of the memory."""
+    """Return the path that a hold covers. For a hold on a memory, this is the path of the memory; for one on the whole
+    store, it is empty."""
     if memory is None:
         return path or ""
     return str(Memory.objects.filter(store_id=store_id, pk=memory).values_list("path", flat=True).first() or "")

@@ -56,7 +56,7 @@ def create_store(
 ) -> MemoryStore:
     """Create an empty store with its root directory and its chain, and return it.
 
-    `admin` gets the role of an admin in it.
+    `admin` gets the role of an admin in the store (None: no one gets it).
     """
     act = Act(actor, door, at)
     with writing():

@@ -97,7 +97,8 @@ def _start(store_id: str) -> int:
 def _next_seq(
     last: _Head, head: _Head, removed: Mapping[tuple[str, int], int], start: int, stored: int | None
 ) -> int | None:
-    """Return the seq of the entry that superseded the version `last`. `head` is the next version that still exists.
+    """Return the seq of the entry that superseded the version `last`, or None if no row shows it. `head` is the next
+    version of the same memory that still exists.
 
     `stored` is the stored seq. It is returned if the entries that could disprove it were removed.
     """
@@ -161,8 +162,8 @@ def _notes(store_id: str) -> Iterator[tuple[int, str]]:
 
 
 def _reads_fit(memory: Memory, count: int, last: int | None, start: int) -> bool:
-    """Return whether a memory's stored reads match the entries. If entries up to `start` were removed, there may have
-    been more, earlier reads."""
+    """Return whether a memory's stored reads match the entries: `count` reads, of which the entry `last` is the newest
+    (None: there is none). If entries up to `start` were removed, there may have been more, earlier reads."""
     if not start:
         return (memory.read_count, memory.last_read_seq) == (count, last)
     return memory.read_count >= count and (

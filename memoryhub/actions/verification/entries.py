@@ -348,8 +348,8 @@ def _memories(chain: str, path: str) -> list[str]:
 def _versions(
     versions: MemoryVersionQuerySet, low: int, high: int, count: int, newest: bool
 ) -> Iterable[tuple[int, int | None]]:
-    """Return (seq, superseded_seq) of versions at one path: the next ones between two seqs, and the last version before
-    them."""
+    """Return (seq, superseded_seq) of versions at one path: the next ones between the seqs `low` and `high`, at most
+    `count`, and the last version before `low`."""
     columns, order = ("seq", "superseded_seq"), versions.order_by("-seq" if newest else "seq")
     found = list(order.filter(seq__gte=low, seq__lte=high).values_list(*columns)[:count])
     return found + list(versions.order_by("-seq").filter(seq__lt=low).values_list(*columns)[:1])

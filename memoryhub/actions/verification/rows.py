@@ -54,7 +54,7 @@ def written_as_read(row: models.Model) -> bool:
 
 
 def _as_written(name: str, value: Any) -> str | None:
-    """Return the text that the hub writes for a value of a column of `_raw_columns`."""
+    """Return the text that the hub writes for a value of a column of `_raw_columns`; None for an empty column."""
     if name in _JSON:
         return to_json(value)
     if value is None:

@@ -42,7 +42,7 @@ _PROPOSED = f'"{results.PROPOSED}'
 _NUMBER = re.compile(re.escape(_PROPOSED) + r"([0-9]{1,18})\b")
 
 _DECISIONS = {"review.reverted": Decision.REVERTED, "review.flagged": Decision.FLAGGED}
-"""The decisions of the further events."""
+"""The decision that each of these further events is about."""
 
 
 def end_of_part(chain: str, seq: int, end: int, most: int) -> int:
@@ -183,8 +183,9 @@ def _named(details: Mapping[str, Any] | None) -> list[str]:
 
 
 def _further(chain: str, seq: int, command: str | None, details: Mapping[str, Any] | None) -> dict[str, list[str]]:
-    """Return {event: the ids of the versions that it is about} for the events that the command has in FURTHER_EVENTS:
-    each concerns the versions that a field of the entry's input names."""
+    """Return {event: the ids of the versions that the event is about} for the further events of an entry.
+    FURTHER_EVENTS names, for each command, these events and the fields of the entry's input that name their
+    versions."""
     fields = commands.FURTHER_EVENTS.get(command or "", {})
     given = {name: event for name, event in fields.items() if (details or {}).get(name)}
     return {event: _ids_in(details, name) or _decided(chain, seq, event) for name, event in given.items()}

@@ -50,7 +50,8 @@ class Wants(NamedTuple):
 
 
 def begin(store_id: str | None) -> None:
-    """Skip the current entries, runs and imports, so that a webhook gets only events from now on.
+    """Skip the current entries, runs and imports, so that a webhook of a store (None: of the hub) gets only events from
+    now on.
 
     Entries that another webhook still needs are not skipped. Call it in the transaction that creates or resumes the
     webhook. Because of the lock of the hub's chain, only one webhook begins at a time, so each sees all others.

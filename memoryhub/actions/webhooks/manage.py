@@ -150,8 +150,8 @@ def pause(webhook_id: str, act: Act) -> bool:
 
 
 def pause_in(webhook: Webhook, tell: Tell, at: datetime) -> bool:
-    """Pause a webhook, as `pause` does, in a transaction that has locked the webhook's store or the hub. `tell` writes
-    the entry."""
+    """Pause a webhook in a transaction that has locked the webhook's store or the hub; return whether it was active.
+    `tell` writes the entry. See `pause`."""
     if webhook.paused_at is not None:
         return False
     change(webhook, paused_at=at, paused_for=Pause.PERSON)

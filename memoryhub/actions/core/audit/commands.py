@@ -3,7 +3,7 @@
 A new command needs a line here (or in `hub_commands`, if it is about people, keys or the hub) and the code that
 performs it. The filters and sentences of the audit and the webhooks use that line. Words contain `%(name)s` for values
 of the entry. If a command has several `words`, the audit uses the first of them for which the entry has all values. A
-command without words has a function in `web.audit.sentences`, because its words depend on more than that.
+command without words has a function in `web.audit.sentences`, because its words depend on more than values.
 """
 
 from django.utils.translation import gettext_lazy as _, ngettext

@@ -20,8 +20,8 @@ _AT_ONCE = 50
 def copy_back(chain: str, seqs: Iterable[int]) -> None:
     """Store the complete inputs of these entries.
 
-    The input of a call must stay as it was sent. So call this before the versions that these entries made, or the texts
-    of these versions, are changed or deleted, in the same transaction.
+    The input of a call must stay as it was sent. So call this, in the same transaction, before you change or delete the
+    versions that these entries made, or the texts of these versions.
     """
     grown = 0
     for part in in_parts(sorted(set(seqs)), _AT_ONCE):

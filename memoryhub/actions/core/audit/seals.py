@@ -248,7 +248,8 @@ def outlive(chain_id: str, first: int, last: int, start: str | None) -> str | No
 
 
 def _rows_sealed_in(chain_id: str, first: int, last: int) -> Iterator[list[Seal]]:
-    """For each row that the entries first+1 to last sealed, yield all its seals, sorted by number."""
+    """Yield all seals of a row, sorted by number, for each row that an entry after `first` and up to `last` has
+    sealed."""
     concerned = defaultdict(set)
     for kind, row in Seal.objects.of_chain(chain_id).filter(seq__gt=first, seq__lte=last).values_list("kind", "row"):
         concerned[kind].add(row)

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 MOST = 20_000
-"""If nothing takes the notes, the oldest ones are dropped."""
+"""The most entries that are noted. If `take` is not called, the oldest ones are dropped."""
 LONGEST = 200
 """The most characters of a header that are kept; a valid header currently has 55."""
 

@@ -23,7 +23,8 @@ class ReadOnly(Exception):
 
 
 def prove_commit() -> None:
-    """Commit a write that changes nothing. Raises ReadOnly, or the database's error, if this fails."""
+    """Commit a write that changes nothing. Raises ReadOnly, keys.Replaced, or the database's error, if the hub cannot
+    write."""
     with writing():
         if not sql.is_writable():
             raise ReadOnly

@@ -11,7 +11,7 @@ from memoryhub.actions.core.transactions import writing
 from memoryhub.models import Installation
 
 CATCH_UP = timedelta(days=7)
-"""The running time in which most of a difference is made up."""
+"""If the two clocks differ, most of the difference is made up after the hub has run for this time."""
 
 
 def moved(clock: datetime, now: datetime, elapsed: timedelta) -> datetime:

@@ -167,7 +167,8 @@ def place(
     store_id: str, act: Act, *, kind: HoldKind, reason: str, memory: str | None = None, path: str | None = None,
     ends_at: datetime | None = None, freezes: bool = False, case_number: str = "",
 ) -> Hold:  # fmt: skip
-    """Hold or pin one memory (live or in the trash), or everything at and under a path (`""`: the store).
+    """Hold or pin one memory (live or in the trash), or everything at and under a path (`""`: the store). The hold ends
+    at `ends_at` (None: it has no end).
 
     A legal hold with `freezes` also keeps texts and paths as they are. Raises ValidationError (by field),
     Memory.DoesNotExist, NoSuchStore, and IndexError if the memory or path is already held on the same terms.
@@ -176,10 +177,10 @@ def place(
 
 
 def place_several(store_id: str, act: Act, places: Sequence[tuple[str | None, str | None]], terms: Terms) -> list[Hold]:
-    """Hold or pin several (memory, path) pairs on the same terms, all or none. Each hold has its own entry. See
-    `place`.
+    """Hold or pin several places on the same terms, all or none. A place is (memory, path): one of the two is None.
+    Each hold has its own entry. Raises the errors of `place`, except IndexError.
 
-    Pairs that are already held on these terms (same case, or same reason without a case) are left out.
+    Places that are already held on these terms (same case, or same reason without a case) are left out.
     """
     places = [(memory, _checked(act, terms, memory, path)) for memory, path in places]
     if terms.freezes and terms.kind != HoldKind.HOLD:

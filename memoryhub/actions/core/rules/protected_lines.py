@@ -60,7 +60,8 @@ def _followed(rule: PathRule, memories: dict[str, str], moved: Sequence[Changed]
 class ProtectedLines:
     """The protected lines of a memory store, during one act or for one page.
 
-    Each text is read once and kept, unless the texts that were read have more than MOST_CHARACTERS together.
+    A text that was read stays in memory, so that it is read only once. Once these texts have more than MOST_CHARACTERS
+    together, they are dropped, and are read again if they are needed.
     """
 
     def __init__(self, store: str) -> None:

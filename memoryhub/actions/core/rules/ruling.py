@@ -98,7 +98,8 @@ def ruling(store_rules: str, hub_rules: str | None) -> Ruling:
 
 
 def actions_of(store_rules: str, hub_rules: str | None) -> Mapping[str, Action]:
-    """Return {kind: action}. The store's rule comes first, then the hub's, then the kind's default."""
+    """Return {kind: action}. The store's rule comes first, then the hub's (None: the hub has no rules), then the kind's
+    default."""
     return ruling(store_rules, hub_rules).actions
 
 

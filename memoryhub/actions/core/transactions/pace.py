@@ -1,4 +1,5 @@
-"""Lets work that may wait give way to everyone else who writes: it writes in short transactions and rests between them.
+"""For work that may wait: it gives way to all others who write. It writes in short transactions, and rests between
+them.
 
 The database does not hand on its write lock in turns: work that took the lock again at once would keep all others
 waiting.

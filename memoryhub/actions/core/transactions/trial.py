@@ -12,7 +12,8 @@ class _Over(Exception):
 
 @contextmanager
 def without_effect() -> Iterator[None]:
-    """Open a transaction like `writing`, and roll it back at the end of the block.
+    """Open a transaction like `writing`, and roll it back at the end of the block. Raises RuntimeError inside another
+    one.
 
     Keep the block short, because other writers wait for its end (on PostgreSQL only those of the same memory store).
     Reads inside the block see its writes, which never become permanent.

@@ -41,10 +41,10 @@ class Lines(Generic[T]):
         self._at_once: Counter[object] = Counter()
         self._had: dict[object, float] = {}
         self._slow: dict[object, float] = {}
-        """The time on the monotonic clock until which a key's slow jobs count."""
+        """{key: the time on the monotonic clock until which a slow job of the key counts as slow}."""
         self._slow_last: set[object] = set()
         self._resting: dict[object, float] = {}
-        """The time on the monotonic clock when a key's rest ends."""
+        """{key: the time on the monotonic clock when the key's rest ends}."""
         self._share = 0.0
         """The seconds that a key with work always waiting would have used by now."""
         self._raised: set[object] = set()

@@ -71,7 +71,8 @@ def create(store_id: str, path: str, content: str, asked: Asked) -> MemoryTold:
 
 
 def retrieve(store_id: str, memory_id: str, asked: Asked, *, full: bool) -> MemoryTold:
-    """Return a memory. Only a full view has its text, and only a full view is recorded as a read, with an entry."""
+    """Return a memory. Only a full view has its text, and only a full view is recorded as a read, with an entry. Raises
+    NoSuchMemory."""
     if full:
         details = {"memory": memory_id}
         return _on_store(store_id, asked, Record("view"), details, lambda store: _retrieve(store, memory_id))
@@ -270,7 +271,7 @@ def _changed(
 
 
 def _is_so(store: Tree, memory: StoredMemory, path: str, content: str | None) -> bool:
-    """Return whether a memory already has the wanted path and, after masking, the wanted text."""
+    """Return whether a memory already has the path `path` and, after masking, the text `content` (None: any text)."""
     if path != memory.path:
         return False
     try:

@@ -101,7 +101,7 @@ class _Part(NamedTuple):
 
 
 def retrieve(store_id: str, version_id: str, asked: Asked, *, full: bool) -> VersionTold:
-    """Return one version. With `full`, it includes the text, and the read has an audit entry."""
+    """Return one version. With `full`, it includes the text, and the read has an audit entry. Raises NoSuchVersion."""
 
     def find(sight: Sight | None) -> VersionTold:
         row = lists.version(store_id, version_id, full=full)
@@ -148,8 +148,8 @@ def _whole(store: Tree, versions: Sequence[VersionTold]) -> list[VersionTold]:
 
 
 def seen(store_id: str, sight: Sight | None, versions: Sequence[VersionTold]) -> list[VersionTold]:
-    """Return the given versions that an agent sees: it must see the path of the version and the current path of its
-    memory."""
+    """Return those of the given versions that an actor with this sight sees (None: all of them). The actor must see the
+    path of the version and the current path of its memory."""
     if sight is None:
         return list(versions)
     places = lists.paths_of(store_id, list({version.memory for version in versions}))

@@ -1,4 +1,4 @@
-"""Acts on the items that a person selects in a list, each in one transaction with one audit entry. Each act has its own
+"""Acts on the items that a person selects in a list. Each act is one transaction with one audit entry, and has its own
 module.
 
 A person first sees what is selected. The digest of the selection must still be the same when the act runs.

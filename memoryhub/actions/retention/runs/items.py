@@ -232,7 +232,8 @@ def _row(work: Work, item: Item) -> Memory:
 
 
 def _still_due(work: Work, item: Item, row: Memory, facts: Facts) -> tuple[Policy | None, Due]:
-    """Return the policy and the rule by which an item is still due at the run's moment. Raises Skip if it is not."""
+    """Return the policy and the rule by which an item is still due at the run's moment. Raises Skip if the item is not
+    due any more."""
     if work.rules.holds.stops_policies(row.pk, row.path):
         raise Skip("held")
     policy = work.rules.choose.of(row.path)

@@ -57,6 +57,6 @@ def _author(kind: str, id: str | None, session: str | None, label: str | None) -
 
 
 def _name(kind: str, label: str | None) -> str:
-    """Return a label for an export. If a person has no name, the label is their e-mail address, and the domain is left
-    out."""
+    """Return the name to export for the label of an actor. If a person has no name, the label is their e-mail address,
+    and only the part before the `@` is returned."""
     return (label or "").partition("@")[0] if kind == ActorKind.USER else label or ""

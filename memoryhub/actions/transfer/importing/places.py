@@ -31,7 +31,8 @@ def kept_text(text: str) -> str:
 
 
 def clamped(store: Tree, at: str | None) -> datetime:
-    """Return a time of the source. A time in the future or before 1970 is replaced by the time of the import."""
+    """Return a time of the source. A missing time, and one in the future or before 1970, is replaced by the time of the
+    import."""
     moment = datetime.fromisoformat(at) if at else store.at
     return moment if _EARLIEST <= moment <= store.at else store.at
 

@@ -114,7 +114,8 @@ def _over(store: Tree, job: Import, item: ImportItem, current: StoredMemory) -> 
 
 
 def beside(store: Tree, path: str) -> str:
-    """Return a free path such as `/a (imported).md`, for a memory whose own path is taken."""
+    """Return a free path such as `/a (imported).md`, for a memory whose own path is taken. Raises ToolError if all such
+    paths are taken."""
     directory, name = paths.parent(path), paths.name(path)
     stem, dot, ending = name.rpartition(".") if "." in name[1:] else (name, "", "")
     for number in range(1, 1000):

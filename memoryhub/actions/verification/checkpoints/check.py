@@ -32,8 +32,8 @@ class Checked:
 
 
 def check(path: Path, only: str | None = None, archive: Path | None = None) -> Checked:
-    """Check all lines, or only the lines of the chain `only`, and return the result. Do not call it in a snapshot,
-    which may lack the newest entries."""
+    """Check all lines, or only the lines of the chain `only`, and return the result. `archive` is a further directory
+    with segments. Do not call it in a snapshot, which may lack the newest entries."""
     found, files = Checked(), reading.Files(path, archive)
     lines = iter(files)
     while part := list(islice(lines, LINES)):
