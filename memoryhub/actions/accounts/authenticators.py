@@ -61,7 +61,8 @@ def remove_app(user: User, *, actor: Actor, at: datetime) -> None:
 
 
 def remove_passkeys(user: User, id: str | None = None, *, actor: Actor, at: datetime) -> None:
-    """Remove one passkey of a person, or all of them; do nothing if there is none."""
+    """Remove the passkey of a person with this `id`, or all passkeys of the person (None). Do nothing if there is
+    none."""
     found = Authenticator.objects.of(user).of_kind(AuthenticatorKind.PASSKEY)
     with writing():
         for passkey in found.filter(pk=id) if id else found:

@@ -32,8 +32,8 @@ def of(browser_id: str, user_id: str, at: datetime) -> BrowserSession | None:
 
 
 def note_use(browser: BrowserSession, *, address: str, idle: timedelta, at: datetime) -> None:
-    """Write down the use of a browser and its address. If the last use was written down less than SEEN_EVERY ago, or
-    less than a twentieth of `idle` ago, do nothing."""
+    """Record the use of a browser and the network address. Do nothing if the last recorded use is less than SEEN_EVERY
+    ago, or less than a twentieth of `idle` ago."""
     if abs(at - browser.seen_at) >= min(SEEN_EVERY, idle / 20):
         with writing():
             BrowserSession.objects.filter(pk=browser.pk).update(seen_at=at, address=address[:64])

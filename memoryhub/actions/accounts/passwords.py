@@ -28,7 +28,7 @@ class TooBusy(Exception):
 def _slot() -> Iterator[None]:
     """Wait for a turn to hash; raises TooBusy.
 
-    Do not call it in a transaction, whose locks would be held while hashing.
+    Do not call it in a transaction: its locks would be held during the hashing.
     """
     assert not transactions.is_open(), "a password is hashed before the transaction that stores the hash"
     if not _admitted.acquire(blocking=False):

@@ -123,7 +123,8 @@ def needs_provider(invitation: Invitation) -> bool:
 
 
 def accept(token: str, *, email: str, name: str, password: str, at: datetime, address: str = "") -> User:
-    """Create the invited person, or set a new password for the person of a password link; return the person.
+    """Create the invited person, or set a new password for the person to whom a password link belongs; return the
+    person.
 
     An invitation works once; after that, InvitationSpent is raised. Raises EmailTaken if a new person gives an address
     that another person has. Raises TooManyTries and TooBusy, because someone with one link must not be able to cause
@@ -286,7 +287,8 @@ def set_active(
     A deactivation also ends the person's browser sessions, password links, the invitations that the person made, and
     the requests for a second person that the person made or allowed, in the same transaction. The keys that `revoke`
     returns under the lock are revoked too, and the webhooks that `pause` returns paused. Raises LastAdministrator if
-    the hub would have no active administrator left, and RightLost if `actor` is a person but no administrator of it.
+    the hub would have no active administrator left, and RightLost if `actor` is a person who is no administrator of the
+    hub.
     """
     act = Act(actor, door, at)
     with writing():

@@ -174,7 +174,7 @@ def withdraw(request_id: str, user: User, by: Act) -> None:
 def use(act: str, path: str, wanted: Content, user: User, by: Act) -> User | None:
     """Spend the permission for exactly this act, and return the second person; None if there is no such permission.
 
-    Raises Changed if the same form was allowed, and would do something else now.
+    Raises Changed if there is a permission for the same form, but the form would do something else now.
     """
     has_changed = False
     with writing():
@@ -196,11 +196,11 @@ def use(act: str, path: str, wanted: Content, user: User, by: Act) -> User | Non
 
 
 def lapse(user: User, at: datetime) -> None:
-    """End the open requests that a person made or allowed, in the transaction that deactivates the account or takes the
-    role of an administrator away.
+    """End the open requests that a person made or allowed. Otherwise they would count again if the person got the right
+    back.
 
-    Call it before the entry of the act is written. A request that stayed open would count again if the person got the
-    right back.
+    Call it in the transaction that deactivates the account or takes the role of an administrator away, before the entry
+    of that act is written.
     """
     open_ones = ActRequest.objects.filter(
         state__in=(ActRequestState.WAITING, ActRequestState.ALLOWED), expires_at__gt=at

@@ -116,7 +116,8 @@ def refuse(email: str, *, address: str, at: datetime) -> None:
 
 
 def enter(user: User, *, address: str, at: datetime, unnamed: str = "") -> None:
-    """Sign in a person who has just used an invitation, without a second password check.
+    """Sign in a person, without checking a password: the caller has checked in another way, or before, who the person
+    is.
 
     `unnamed` is the claim that the identity provider left out, so that roles stayed as they were; the entry names it.
     """

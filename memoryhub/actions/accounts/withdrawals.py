@@ -1,4 +1,5 @@
-"""Withdraws unused invitations: by hand, if their maker loses the right, or if the invited person's role is lowered.
+"""Withdraws unused invitations in three cases: a person does it by hand, their maker loses the right, or the role of
+the invited person is lowered.
 
 It also pauses webhooks of a person who loses a role or the account.
 """

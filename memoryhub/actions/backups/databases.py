@@ -44,7 +44,8 @@ def is_sqlite() -> bool:
 
 
 def copy(path: Path) -> Verdict:
-    """Write a copy of the database, as of one moment, into a file, and verify it. Raises Failed."""
+    """Write a copy of the database, as of one moment, into a file. Verify the audit in the copy, and return the result.
+    Raises Failed."""
     if not is_sqlite():
         return _dump(path)
     needed, free = 2 * copies.bytes_in_use() + RESERVE, shutil.disk_usage(path.parent).free

@@ -115,7 +115,7 @@ class State:
 
 
 def keys() -> Keys:
-    """Return the passphrase and the public key for backups from the environment."""
+    """Return the keys for backups from the environment: the passphrase and the public key."""
     return Keys(settings.MEMORYHUB_BACKUP_PASSPHRASE, settings.MEMORYHUB_BACKUP_RECIPIENT)
 
 

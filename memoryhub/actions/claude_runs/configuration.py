@@ -66,7 +66,7 @@ def may_run(user: User, store: MemoryStore) -> bool:
 
 
 def role_may_run(role: Role | None) -> bool:
-    """Return whether a role in a store is enough to start Claude runs on it."""
+    """Return whether a role in a store (None: no role) is enough to start Claude runs on it."""
     least = least_role()
     return least is not None and role is not None and role.includes(least)
 

@@ -51,7 +51,8 @@ class Stopped(Exception):
 
 def start(store_id: str, model: str, user: User | None, act: Act, worker: str = "") -> ClaudeEvaluation:
     """Start an evaluation, and return it. It waits for a worker, unless `worker` names the process that runs it.
-    `model` is "" for the scripted model. Earlier evaluations that did not finish are deleted.
+    `model` is "" for the scripted model; `user` is None if a command starts it. Earlier evaluations that did not finish
+    are deleted.
 
     Raises NotNow if another evaluation has not ended, Taken, ToolError if the store is archived, and tree.NoSuchStore.
     """
@@ -163,7 +164,7 @@ def use(tokens: int, at: datetime, used: int = 0) -> None:
 
 
 def write(evaluation_id: str, worker: str, results: Mapping[str, bool], tokens: int) -> None:
-    """Write the results of the cases that have ended, and how many tokens were used."""
+    """Store the results of all cases that have ended so far, and how many tokens the evaluation has used so far."""
     with own(evaluation_id, worker):
         ClaudeEvaluation.objects.filter(pk=evaluation_id).update(results=dict(results), tokens=tokens)
 

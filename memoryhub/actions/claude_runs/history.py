@@ -21,8 +21,9 @@ were."""
 
 
 def messages_of(run: ClaudeRun, exact: Exact, before: int | None = None) -> list[dict[str, Any]]:
-    """Return the conversation as the messages that are sent to Claude for its next answer. `exact` has the calls of
-    this process, as they were. With `before`, only the events before the event with this number count."""
+    """Return the conversation as the messages that are sent to Claude for its next answer. `exact` has the calls that
+    this process ran, as they were (see `Exact`). With `before`, only the events before the event with this number
+    count."""
     return messages(_task_of(run), _said(run, exact, before))
 
 

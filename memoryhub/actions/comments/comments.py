@@ -167,7 +167,8 @@ def _withdraw(comment: Comment) -> bool:
 
 
 def _version(store_id: str, memory_id: str, version_id: str, lines: Lines | None) -> MemoryVersion:
-    """Return the version that a comment is about. Raises NoSuchComment and NoSuchLines."""
+    """Return the version that a comment is about. Raises NoSuchComment, and NoSuchLines if the version does not have
+    `lines`."""
     versions = MemoryVersion.objects.among(store_id, [version_id]).select_related("text", "memory")
     version = versions.filter(memory_id=memory_id).first()
     if version is None:
@@ -234,7 +235,8 @@ def _own(store: Tree, comment_id: str) -> Comment:
 
 
 def added(store: Tree, subject: Subject, text: str, *, agent: str | None, tell: str, **columns: Any) -> Comment:
-    """Add a comment in a transaction whose entry must follow. Raises TooMany, NotANote and TooManyNotes."""
+    """Add a comment in a transaction whose entry must follow. `agent` is the id of the agent to which it can be
+    addressed; it becomes a note to this agent if `tell` is the same id. Raises TooMany, NotANote and TooManyNotes."""
     if _comments_on(subject).count() >= MOST:
         raise TooMany
     if tell:

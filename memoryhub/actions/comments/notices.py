@@ -108,7 +108,8 @@ def waiting_for(user: User, stores: Collection[str] | QuerySet[Any, Any]) -> Que
 
 
 def gone_from(store_id: str, comments: Collection[Comment]) -> dict[str, list[User]]:
-    """Return {comment: the people whom it mentions, who have not answered, and who can read it no more}."""
+    """Return {comment: people}: the people whom the comment mentions, who have not answered, and who can no longer read
+    it."""
     mentioning = [comment.pk for comment in comments if "@" in comment.text]
     if not mentioning:
         return {}

@@ -44,7 +44,7 @@ def read(entry: AuditEntry) -> Proof:
 
 def commitments_of(entry: AuditEntry) -> dict[str, str]:
     """Return the commitments to all committed values of an entry: those that the entry contains, and those computed
-    from its values and salts. Raises ValueError."""
+    from its values and salts. Raises ValueError, as `read` does."""
     proof = read(entry)
     if proof.is_older:
         return proof.commitments
@@ -67,7 +67,7 @@ def _value(entry: AuditEntry, field: str) -> str | None:
 
 
 def hash_of(entry: AuditEntry, key: bytes) -> str:
-    """Return the hash that an entry must have if it was written with this key. Raises ValueError."""
+    """Return the hash that an entry must have if it was written with this key. Raises ValueError, as `read` does."""
     plain = [chain.moment(entry.at) if name == "at" else getattr(entry, name) for name in chain.PLAIN]
     canonical = chain.canonical(entry.key_name, plain, commitments_of(entry))
     return chain.entry_hash(key, entry.previous_hash, canonical)
@@ -88,7 +88,7 @@ def fits(entry: AuditEntry, key: bytes) -> bool:
 
 
 def without_salt(entry: AuditEntry, field: str) -> dict[str, object]:
-    """Return {column: new value} with which an entry loses its salt for a field; {} if it has no such salt.
+    """Return the update {column: new value} that removes an entry's salt for a field; {} if the entry has no such salt.
 
     Call it while the entry still has the field's value, so that the proof keeps the commitment to that value.
     """

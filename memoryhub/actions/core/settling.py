@@ -40,9 +40,9 @@ _NEEDED = (
 
 
 class Changed(NamedTuple):
-    """A memory that got a new version: the id of its text's row and its path, before and after.
+    """A memory that got a new version: its text (the id of the text's row) and its path, before and after.
 
-    After a deletion, the text and the path are None.
+    After a deletion, `text` and `path` are None.
     """
 
     memory: str
@@ -231,8 +231,8 @@ def _of_memories(store_id: str, memories: Iterable[str], *states: FindingState) 
 
 
 def _resolved(store_id: str, changes: Iterable[Changed], texts: Mapping[str, str]) -> list[Finding]:
-    """Return the newest LOOK resolved findings of each memory, and the older ones whose values the detectors find in
-    its text."""
+    """Return the newest LOOK resolved findings of each memory, and those older resolved ones whose values the detectors
+    find in the memory's text."""
     found: dict[str, Finding] = {}
     for part in in_parts(changes):
         newest = _newest_resolved(store_id, [change.memory for change in part])

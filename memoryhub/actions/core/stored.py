@@ -23,7 +23,8 @@ class StoredMemory(NamedTuple):
 
     @property
     def kept(self) -> int:
-        """Return how many of the memory's versions still exist. Retention has removed `removed` of them."""
+        """Return how many versions of the memory still exist: those that were made, without the `removed` ones that
+        retention removed."""
         return self.versions - self.removed
 
 

@@ -119,7 +119,7 @@ class Erasing:
             yield from (version for version in versions if version.text_id in texts)
 
     def _mask_texts(self, texts: Iterable[str]) -> dict[str, tuple[str, int, str]]:
-        """Mask each text; return its new (SHA-256, size, content) by the text's id."""
+        """Mask each text; return {id of a text: its new (SHA-256, size, content)}."""
         masked: dict[str, tuple[str, int, str]] = {}
         for part in in_parts(sorted(texts)):
             for text in MemoryText.objects.filter(store_id=self.store.store, pk__in=part):

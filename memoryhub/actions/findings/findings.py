@@ -371,8 +371,8 @@ def _of_ids(store_id: str, finding_ids: Sequence[str], state: FindingState) -> l
 
 
 def _record_of(found: Sequence[Finding], after: FindingState) -> Record:
-    """Return the record of a decision. Its input has the findings by their earlier state, the new state, and the
-    kinds."""
+    """Return the record of a decision. Its input has the findings, grouped by their earlier state; the new state; and
+    the kinds."""
     before = {
         state: named_ids([finding.pk for finding in found if finding.state == state])
         for state in sorted({str(finding.state) for finding in found})

@@ -1,5 +1,5 @@
-"""Plans an act and screens the texts that it will write before the store is locked. So other writers wait only while
-the act writes."""
+"""Plans an act, and screens the texts that the act will write, before the store is locked. So other writers wait only
+while the act writes."""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -77,7 +77,8 @@ def _clean(plan: Plan) -> Clean:
 
 
 def _texts(store_id: str, rules: Ruling, changes: Collection[Change]) -> Collection[tuple[str | None, str]]:
-    """Return the pairs (SHA-256 of a memory's current text, and of its new text) of the new texts without findings."""
+    """Return (SHA-256 of a memory's current text, SHA-256 of its new text) for the new texts in which the rules found
+    nothing. The first digest is None if the memory does not exist now."""
     stored = MemoryText.objects.contents(
         store_id, [id for one in changes for id in (one.now.text, one.then.text) if id]
     )

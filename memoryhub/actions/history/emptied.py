@@ -1,4 +1,4 @@
-"""Finds the versions awaiting review of which no line would be left if a memory got another text."""
+"""Finds versions that await review and of which no line would be left if their memory got another text."""
 
 from collections.abc import Sequence
 
@@ -39,7 +39,8 @@ def emptied_by(memory: Memory, text: str) -> list[str]:
 
 
 def _authors(versions: Sequence[Version], text_of: TextOf, work: Work, whole: bool) -> set[int]:
-    """Return the numbers of the versions that certainly added at least one line of the last version."""
+    """Return the numbers of the versions that certainly added at least one line of the last version. `whole` says that
+    the first of the `versions` is the memory's first one."""
     return {
         one.number for one in origins_of(versions, text_of, work, whole=whole) if one.known and one.since == one.number
     }

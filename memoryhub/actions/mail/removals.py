@@ -32,7 +32,7 @@ class Removals(NamedTuple):
 
 
 def put_due(at: datetime) -> bool:
-    """Check the next memory store. If something will be removed from it, put warnings into the outbox.
+    """Check the next memory store. If something will be removed from it within AHEAD, put warnings into the outbox.
 
     Return whether all stores have been checked.
     """
@@ -62,7 +62,8 @@ def _check(store: MemoryStore, key: str, at: datetime) -> None:
 
 
 def _receivers(store: MemoryStore) -> list[str]:
-    """Return the ids of the admins of a store or, if it has none, of the administrators of the hub."""
+    """Return the ids of the people to warn: the admins of a store or, if it has none, the administrators of the hub.
+    Those who do not want such e-mails are left out."""
     admins = Member.objects.filter(store=store, role=Role.ADMIN, user__is_active=True).values("user")
     people = User.objects.filter(pk__in=admins) or User.objects.filter(is_active=True, is_superuser=True)
     return [user.pk for user in people if choices.wants(user, MailKind.RETENTION)]

@@ -155,7 +155,7 @@ def _is_same(stored: str, digest: str) -> bool:
 
 
 def is_reused(store_id: str, key: str, token: str | None, digest: str) -> bool:
-    """Return whether a token was already used for a call with another input."""
+    """Return whether a token was already used for a call with another input; False if `token` is None."""
     sql.connect()
     row = sql.one(sql.IDEMPOTENT_CALL, store_id, key, token)
     return row is not None and not _is_same(row[0], digest)
@@ -221,7 +221,8 @@ def answered(
     first: int | None = None,
     made: int | None = None,
 ) -> Outcome:
-    """Run the call on the locked store, and write its entry. `first` is the seq of the call that it repeats, if any."""
+    """Run the call and write its entry. It repeats the call `first` (None: none). `made`: the key's calls in the last
+    minute."""
     done = _record(store, command, caller, first)
     if isinstance(command, View):
         _deliver_notes(store, done, first)

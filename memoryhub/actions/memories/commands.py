@@ -76,8 +76,8 @@ def _view_what_is_seen(store: Tree, command: View) -> Record:
 
 
 def create(store: Tree, command: Create) -> Record:
-    """Create a memory. If a memory is already at the path and the store allows overwriting, that memory gets the new
-    text."""
+    """Create a memory. If a memory is already at the path, it gets the new text if the store allows overwriting;
+    otherwise, ToolError is raised."""
     tree.require_active(store)
     memory = tree.memory_at(store, command.path)
     if memory and store.overwrite:

@@ -191,7 +191,8 @@ def _is_person(act: Act) -> bool:
 
 
 def note_download(store_id: str, memory_id: str, act: Act) -> StoredMemory:
-    """Record a person's download; return the memory with its text. Raises Conflict if it was deleted."""
+    """Record that a person downloads a memory; return the memory with its text. Raises Conflict if the memory was
+    deleted."""
     with tree.locked(store_id, act) as store:
         memory = tree.memory_by_id(store, memory_id)
         if memory is None:

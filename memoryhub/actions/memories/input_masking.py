@@ -49,7 +49,8 @@ def of_call(store: Tree, record: Record, input: Mapping[str, Any], text: str) ->
 
 
 def _masked(store: Tree, value: Any) -> Any:
-    """Return a value of an input, masked. A new text that was already screened is not screened again."""
+    """Return a value of an input, masked. For a new text that was screened before, this is the text as it was masked
+    then."""
     if store.masked is not None and value is store.masked[0]:
         return store.masked[1]
     return store.ruling.masked_in(value)

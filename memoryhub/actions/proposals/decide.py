@@ -170,8 +170,8 @@ def _open(store_id: str, number: int) -> Proposal:
 
 
 def _state_after(merged: Collection[str], left: Collection[str]) -> ProposalState:
-    """Return the new state. `merged` are the memories with merged changes; `left` are the memories with changes that
-    were refused or merged only in part."""
+    """Return the state of a proposal after a decision. `merged` are the memories with merged changes; `left` are the
+    memories with changes that were refused or merged only in part."""
     if not left:
         return ProposalState.MERGED
     return ProposalState.PARTLY_MERGED if merged else ProposalState.REFUSED

@@ -105,8 +105,8 @@ def _text_of(memory: Memory) -> str:
 
 
 def _merged(now: str, size: int, wishes: Sequence[Wish], work: Work) -> tuple[Joined, Merge] | None:
-    """Return several wishes joined into one, and its merge with the current text. None: this would take too much
-    work."""
+    """Join several wishes into one. Return the result, and its merge with the current text; None if this would take too
+    much work."""
     if not work.opens(sum(cost_of_matching(*wish) for wish in wishes) + size // 64):
         return None
     try:
@@ -117,7 +117,7 @@ def _merged(now: str, size: int, wishes: Sequence[Wish], work: Work) -> tuple[Jo
 
 
 def _place(now: State, steps: Sequence[ProposedChange]) -> tuple[str, bool]:
-    """Return the path that the memory would get, and whether the memory has meanwhile left both paths of the last
+    """Return the path that the memory would get, and whether the memory is no longer at either path of the last
     proposed move."""
     moves = [step for step in steps if step.new_path is not None]
     if moves:

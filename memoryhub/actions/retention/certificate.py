@@ -137,7 +137,8 @@ def _processing(store_id: str, at: datetime) -> dict[str, Any]:
 
 
 def _rest(store_id: str) -> dict[str, Any]:
-    """Return, for the trash, the old versions and the audit entries, how many there are and the time of the oldest."""
+    """Return how many there are, and the time of the oldest, for memories in the trash, for old versions and for audit
+    entries."""
     trash = Memory.objects.in_trash().filter(store=store_id)
     old = MemoryVersion.objects.filter(store=store_id, superseded_seq__isnull=False)
     audited = AuditChain.objects.get(pk=store_id)

@@ -307,7 +307,7 @@ def versions_of(store_id: str, memories: Sequence[str]) -> dict[str, list[Versio
 
 
 def prunable(policy: Policy, versions: Sequence[Version], at: datetime) -> Item | None:
-    """Return an item for the versions that a policy removes of one memory; None if it removes none."""
+    """Return an item for those versions of one memory that a policy removes; None if it removes none."""
     going = retention_rules.removable(policy, [version.facts for version in versions], at)
     if not going:
         return None
@@ -361,8 +361,8 @@ def old_entries(rules: Rules) -> int:
 
 
 def _last_old(chain: AuditChain, days: int, at: datetime) -> int:
-    """Return the highest seq up to which all entries are older than `days`, counted in the figures, and no longer
-    repeatable."""
+    """Return the highest seq up to which every entry is older than `days`, is counted in the figures, and has a call
+    that can no longer be repeated."""
     young = Q(at__gt=retention_rules.earlier(at, days))
     young |= Q(at__gte=at - timedelta(days=settings.MEMORYHUB_IDEMPOTENCY_DAYS + 1))
     entries = AuditEntry.objects.of_chain(chain.pk)

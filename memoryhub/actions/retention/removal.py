@@ -104,7 +104,8 @@ def _remove(
 
 
 def drop_texts(store: Tree, memory_id: str, texts: set[str]) -> int:
-    """Delete the given texts of a memory that no version uses any more; return their bytes (UTF-8)."""
+    """Delete those of the given texts of a memory that no version uses any more; return how many bytes they had
+    (UTF-8)."""
     versions = MemoryVersion.objects.filter(store_id=store.store, memory_id=memory_id, text_id__in=texts)
     unused = MemoryText.objects.filter(store_id=store.store, memory_id=memory_id, pk__in=texts)
     unused = unused.exclude(pk__in=set(versions.values_list("text_id", flat=True)))

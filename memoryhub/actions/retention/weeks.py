@@ -53,8 +53,8 @@ class Soon(NamedTuple):
 def coming_first(
     store_id: str, at: datetime, policies: Sequence[Policy] | None, policy_id: str | None, most: int
 ) -> list[Soon]:
-    """Return the memories that expire first after the moment `at`, at most `most`: by the policy with the id
-    `policy_id`, or by any policy if that is None."""
+    """Return the memories that expire first after the moment `at`, at most `most`. With `policy_id`, only those that
+    this policy lets expire are returned."""
     rules = Rules.of(store_id, at, policies)
     going = any(policy.expires for policy in rules.policies if policy_id in (None, policy.id))
     found = _coming(rules, live(rules) if going else iter(()))

@@ -140,8 +140,8 @@ def end(store: Tree, memories: Collection[str]) -> None:
 
 
 def resume(store: Tree, versions: Sequence[str], memories: Collection[str]) -> None:
-    """Put those assignments in force again that ended because of decisions about these versions. Call it when the
-    decisions are undone."""
+    """Put those assignments in force again that ended because of decisions about these versions. `memories` are the
+    memories of the versions. Call it when the decisions are undone."""
     of_memories = Assignment.objects.filter(store_id=store.store, memory_id__in=memories)
     ended = Review.objects.filter(store_id=OuterRef("store_id"), memory_id=OuterRef("memory_id"))
     of_memories.filter(Exists(ended.filter(seq=OuterRef("ended_by"), version_id__in=versions))).update(ended_by=None)

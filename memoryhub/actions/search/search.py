@@ -95,7 +95,8 @@ def search(
     limit: int,
     after: str | None = None,
 ) -> Found:
-    """Return the memories under a directory that contain every word of the query in their path or text.
+    """Return the memories under a directory that contain every word of the query in their path or text. With `after`,
+    only memories after this path are searched.
 
     `directory` is a path without a final slash (`""`: the whole store). There may be fewer than `limit` matches, even
     none, although more follow. Raises BadQuery, and the errors of `requests.on_store`.
@@ -164,8 +165,8 @@ def _look(
 
 
 def _texts(store_id: str, directory: str, after: str | None, sight: Sight | None) -> Iterator[tuple[Memory, str]]:
-    """Yield (memory, text) of the live memories under a directory after a path, sorted by path. A query reads at most
-    MOST_ROWS memories. Memories that the agent does not see are left out."""
+    """Yield (memory, text) of the live memories under a directory, sorted by path; with `after`, only of those after
+    this path. A query reads at most MOST_ROWS memories. Memories that the agent does not see are left out."""
     memories = Memory.objects.under(directory).filter(store_id=store_id).order_by("path")
     size = FIRST_ROWS
     while True:

@@ -148,15 +148,15 @@ def step(store_id: str) -> bool:
 
 
 def _leave(store_id: str, ids: Sequence[str]) -> list[str]:
-    """Before these versions are deleted, store in the audit those parts of their texts that the audit keeps. Return the
-    ids of the texts."""
+    """Store in the audit those parts of the texts of these versions that the audit keeps. Call it before the versions
+    are deleted. Return the ids of the texts."""
     versions = MemoryVersion.objects.among(store_id, ids).values_list("seq", "text_id")
     own_texts.copy_back(store_id, [seq for seq, _ in versions])
     return sorted({text for _, text in versions if text})
 
 
 def _drop(store_id: str, texts: Sequence[str]) -> None:
-    """Delete the given texts that no version uses any more. The audit already has the parts that it keeps."""
+    """Delete those of the given texts that no version uses any more. The audit already has the parts that it keeps."""
     if not texts:
         return
     used = MemoryVersion.objects.filter(store_id=store_id, text_id__in=texts).values_list("text_id", flat=True)

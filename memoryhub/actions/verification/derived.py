@@ -56,7 +56,7 @@ def derived_problems(store_id: str) -> Iterator[tuple[int, str]]:
 
 
 def _superseding(store_id: str, heads: dict[str, _Head], counts: Counter[str]) -> Iterator[tuple[int, str]]:
-    """Yield (seq, problem) for each version that is not superseded by the next version of its memory.
+    """Yield (seq, problem) for each version whose `superseded_seq` is not the seq of the next version of its memory.
 
     This fills `heads` with each memory's newest version, and `counts` with the number of the memory's versions. If
     retention removed the next version, the redaction in its place has the expected seq. If retention removed that

@@ -153,8 +153,8 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class _Lead:
-    """A filter that selects the entries to check. `indexed` has its entries; it is None for a path, which need not be
-    checked again."""
+    """A filter that selects the entries to check. `indexed` is the query of its entries. It is None for a path, whose
+    entries need not be checked again."""
 
     seqs: Seqs
     indexed: AuditEntryQuerySet | None

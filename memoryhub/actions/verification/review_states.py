@@ -150,7 +150,8 @@ def _reverted(store_id: str, seq: int, details: dict[str, Any]) -> Collection[st
 
 
 def _known(store_id: str, versions: Iterable[str], seq: int) -> list[tuple[str, str, str | None]]:
-    """Return (memory, version, state) for the given versions that are older than an entry."""
+    """Return (memory, version, state) for those of the given versions that are older than the entry `seq`, and for
+    those that were removed (see `_known_once`)."""
     found: list[tuple[str, str, str | None]] = []
     for part in in_parts(versions):
         rows = MemoryVersion.objects.among(store_id, part).filter(seq__lt=seq)

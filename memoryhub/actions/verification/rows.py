@@ -71,7 +71,8 @@ def content_of(version: MemoryVersion) -> str | None:
 
 
 def content_problems(version: MemoryVersion, redaction: Redaction | None) -> Iterator[str]:
-    """Yield a sentence for each problem of a version's path, its text and the columns that mark a redaction."""
+    """Yield a sentence for each problem of a version's path, its text and the columns that mark a redaction.
+    `redaction` is the version's newest redaction, or None."""
     name = f"version {version.id}"
     if redaction is not None:
         yield from redactions.version_problems(version, redaction)

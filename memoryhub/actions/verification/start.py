@@ -86,8 +86,8 @@ def outlived(row: AuditChain) -> "tuple[QuerySet[MemoryVersion], Iterable[tuple[
 
 
 def newest_redactions(chain_id: str, start: int) -> dict[str, tuple[Redaction | None, Redaction | None]]:
-    """Return {version: (its newest redaction up to the start of the chain, its newest redaction)} for versions from
-    before the start."""
+    """Return {version: (its newest redaction up to the start of the chain, its newest redaction)} for redacted versions
+    from before the start. The first of the two is None if the version was redacted only later."""
     found: dict[str, tuple[Redaction | None, Redaction | None]] = {}
     rows = Redaction.objects.of_chain(chain_id).filter(entry_seq__lte=start, number=None, field=None)
     for row in rows.order_by("seq", "pk"):

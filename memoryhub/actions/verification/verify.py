@@ -190,7 +190,7 @@ class _Verification:
             yield "it was changed: what outlived its entries is not written as the hub writes it"
 
     def _entries(self) -> list[tuple[AuditEntry, list[MemoryVersion]]] | None:
-        """Return the next entries with their versions.
+        """Return the next entries with their versions; an empty list at the end of the chain.
 
         Near a row that cannot be read, return one entry at a time, and None at that row.
         """

@@ -207,7 +207,7 @@ def _newest(webhook: str, at: datetime) -> datetime:
 
 
 def _deliver(rows: Sequence[Delivery], at: datetime) -> None:
-    """Save the deliveries. If a webhook has no other delivery to send in order, it is due now."""
+    """Save the deliveries. A webhook that has no other delivery to send in order becomes due now."""
     if not rows:
         return
     webhooks = Webhook.objects.filter(pk__in={row.webhook_id for row in rows})

@@ -54,7 +54,7 @@ class Actor:
 
     @classmethod
     def system(cls, label: str) -> "Actor":
-        """Return an actor for the hub itself, or for a person who has not signed in."""
+        """Return the actor for acts of the hub itself, or of a person who has not signed in. `label` is its name."""
         return cls(ActorKind.SYSTEM.value, None, None, label)
 
     @classmethod

@@ -41,8 +41,8 @@ class Command:
 
     @property
     def label(self) -> str:
-        """Return the short form for lists: `did`, or the command's words if they contain no values; otherwise an empty
-        text."""
+        """Return the short form for lists: `did` or, if that is empty, the words of the command. If these words contain
+        values, return an empty text."""
         if self.did or not isinstance(self.words, str | Promise):
             return str(self.did)
         words = str(self.words)

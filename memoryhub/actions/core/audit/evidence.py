@@ -116,8 +116,8 @@ class Evidence:
 def forget_answers(store: Tree, versions: Iterable[MemoryVersion], paths: dict[str, str | None]) -> None:
     """Delete the salts of answers that showed the versions, so that guesses at their texts cannot be checked.
 
-    `paths` has the path of each version, by the version's id (None: unknown). The tool shows a version only at this
-    path, while it is the newest one. Other doors can show it by its id, even later.
+    `paths` is {version id: path of the version} (None: unknown). It is needed because the tool shows a version only at
+    its path, and only while the version is the newest one. Other doors can show a version by its id, even later.
     """
     versions = list(versions)
     for part in in_parts([version.pk for version in versions]):

@@ -102,7 +102,7 @@ def use(key: bytes) -> None:
 
 
 def with_replaced(at: datetime) -> Known:
-    """Return the older keys with the current one added, as they will be after a rotation at this moment."""
+    """Return the older keys as they will be after a rotation at this moment: with the current key added."""
     own = Older(key_name(), current().decode(), at.isoformat())
     return known()._replace(keys=(*known().keys, own))
 

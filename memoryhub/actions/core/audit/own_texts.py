@@ -1,5 +1,5 @@
-"""The texts of versions that audit entries do not store a second time, although they were in the inputs of the
-calls."""
+"""An audit entry does not store the text of a version a second time, although this text was in the input of the call.
+This module restores such inputs, and searches in them."""
 
 import json
 from collections.abc import Iterable

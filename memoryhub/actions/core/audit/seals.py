@@ -69,7 +69,8 @@ def state_of(model: type[Sealed], row: Mapping[str, Any]) -> State:
 
 
 def rows_of(model: type[Sealed], **which: object) -> Iterator[tuple[str, State]]:
-    """Yield (key as text, state) for the selected rows, including rows that the default manager hides."""
+    """Yield (key as text, state) for the rows that the conditions `which` select, including rows that the default
+    manager hides."""
     columns = {field.attname for field in model._meta.concrete_fields}
     names = [field.attname for field in model.sealed_columns()] + sorted({"deleted_at"} & columns)
     for row in model._base_manager.filter(**which).order_by("pk").values(*dict.fromkeys(names)).iterator(2000):
@@ -190,7 +191,7 @@ def require_none_left() -> None:
 
 
 def problems(chain_id: str) -> Iterator[tuple[int, str]]:
-    """Yield (seq, sentence) for each row of a chain that differs from its newest seal.
+    """Yield (seq, sentence) for each governing row of a chain that differs from its newest seal.
 
     `seq` is the entry with that seal, or 0 if no entry of this chain has it.
     """
@@ -229,10 +230,11 @@ def _seq(seal: Seal | None, chain_id: str) -> int:
 
 
 def outlive(chain_id: str, first: int, last: int, start: str | None) -> str | None:
-    """Before the entries up to `last` are removed, keep the newest seal of each row, and delete the replaced seals.
+    """Keep the newest seal of each row, and delete the seals that newer ones replaced. Call it before the entries up to
+    `last` are removed.
 
-    Returns the digest of all seals that outlived their entries; None if there were never any. `start` is this digest
-    after the earlier removals, which removed the entries up to `first`.
+    Returns the digest of all seals that outlived their entries; None if there were never any. `start` is the digest
+    that was returned at the removals before, of the entries up to `first`.
     """
     key = settings.MEMORYHUB_AUDIT_KEY
     kept, dropped = [], []

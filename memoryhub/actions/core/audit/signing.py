@@ -1,4 +1,4 @@
-"""The hub's signature under downloads for auditors: an Ed25519 key that is derived from the audit key.
+"""Signs downloads for auditors, with an Ed25519 key that is derived from the audit key.
 
 So the hub keeps no further secret, each node signs with the same key, and a rotation of the audit key replaces the
 signing key. The public keys are not secret.
@@ -19,7 +19,7 @@ _LABEL = b"memoryhub signature of downloads, Ed25519, 1"
 class PublicKey(NamedTuple):
     """A public key as PEM, and its fingerprint: the SHA-256 of its DER form in hexadecimal digits.
 
-    `until` is the moment at which its audit key was replaced (None: it is the current one).
+    `until` is the moment at which the audit key from which it is derived was replaced (None: this is the current one).
     """
 
     fingerprint: str

@@ -34,7 +34,8 @@ def note(place: Place, parent: str) -> None:
 
 
 def take(most: int = MOST) -> dict[Place, str]:
-    """Return {entry: parent} of the oldest notes, at most `most`, and delete these notes."""
+    """Return {entry: its `traceparent` header} for the oldest noted entries, at most `most`, and forget these
+    entries."""
     taken: dict[Place, str] = {}
     while _noted and len(taken) < most:
         place, parent = _noted.popleft()

@@ -96,7 +96,7 @@ def _decisions(store: Tree, verb: Verb, changes: Sequence[Change]) -> Iterator[t
 def hidden_place(path: str) -> RefusedByRule:
     """Return the refusal of a new memory whose path is taken or blocked by a memory that is hidden from the agent.
 
-    It has the same words as the refusal by a path rule.
+    It has the same words as the refusal by a path rule, so it does not reveal the hidden memory.
     """
     return RefusedByRule(results.refused_by_rule(path, WORDS[Verb.CREATE], ""))
 

@@ -32,8 +32,8 @@ _TEXT = Statement("select content from memoryhub_memorytext where store_id = %s 
 
 
 def follow_memories(store_id: str, rules: str, changed: Sequence[Changed]) -> None:
-    """After an act has moved memories, store the new paths in the rules about lines of these memories. `rules` is the
-    JSON text of the rules before the act. Call it before the act's entry, which seals the new rules."""
+    """Store the new paths of moved memories in the rules about lines of these memories. `rules` is the JSON text of the
+    rules before the act. Call it before the act's entry, which seals the new rules."""
     moved = [one for one in changed if one.path not in (None, one.old_path)] if f'"{LINES}:' in rules else []
     if not moved:
         return

@@ -30,8 +30,8 @@ class Sight:
         self._many: ManyPaths | None = None
 
     def sees(self, path: str) -> bool:
-        """Return whether the agent sees a memory at a path. Raises ToolError if the rules take too long for so many
-        paths."""
+        """Return whether the agent sees a memory at a path. Raises ToolError if deciding about all paths would take too
+        long."""
         if path not in self._known:
             self._known[path] = not self._decision(path).hides
         return self._known[path]
@@ -54,8 +54,7 @@ class Sight:
         return bool(above and sql.memories_at(store_id, above))
 
     def leaves_some(self, store_id: str, path: str, count: int) -> bool:
-        """Return whether a directory has more than `count` memories, where `count` is the number of those that the
-        agent sees."""
+        """Return whether a directory has more memories than the agent sees in it (`count`)."""
         return len(sql.rows(sql.MEMORIES_UNDER, store_id, *paths.subtree(path))) > count
 
 

@@ -70,7 +70,8 @@ def rewrite() -> None:
 
 
 def bytes_in_use() -> int:
-    """Return the bytes of the used pages of SQLite's file, about its size after a rewrite. Call it only on SQLite."""
+    """Return how many bytes the used pages of SQLite's file have: about the size of the file after a rewrite. Call it
+    only on SQLite."""
     connect()
     size, count, free = (one(Statement(f"PRAGMA {name}")) for name in ("page_size", "page_count", "freelist_count"))
     return int(size[0]) * (int(count[0]) - int(free[0])) if size and count and free else 0

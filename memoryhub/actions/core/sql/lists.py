@@ -117,7 +117,8 @@ Condition = tuple[str, tuple[object, ...]]
 
 
 def version(store: str, version_id: str, *, full: bool) -> Row | None:
-    """Return one version of a store or None, with the actors who wrote it and redacted it."""
+    """Return one version of a store, with the actors who wrote it and redacted it; None if the store has no such
+    version."""
     found = select_versions([("v.store_id = %s and v.id = %s", (store, version_id))], BY_SEQ, 1, full=full)
     return found[0] if found else None
 

@@ -146,7 +146,7 @@ class _Job(Generic[T]):
         self.result = self.work()
 
     def run_alone(self) -> BaseException | None:
-        """Run outside of the group, in the work's own transaction; return the error, or None."""
+        """Run the work outside of the group, in a transaction of its own; return the error, or None."""
         try:
             self.result = self.work()
         except Exception as error:
@@ -303,7 +303,7 @@ def require_own_thread(error: BaseException | None = None) -> None:
     """Raise NotTogether if the committer runs this request but another thread must answer it.
 
     Call it without `error` before the request has done anything: it raises in the committer's thread. Call it with the
-    `error` of a failed request: it raises inside a group of requests, and only notes the error outside a group.
+    `error` of a failed request: inside a group of requests, it raises; outside a group, it only notes the error.
     """
     if _is_in_group() or (error is None and getattr(_thread, "is_committer", False)):
         raise NotTogether(error)

@@ -32,8 +32,9 @@ class Lines(Generic[T]):
     def __init__(self, *, most_at_once: int | None = None, slow_ones_rest: bool = False) -> None:
         """Set the bounds of each key.
 
-        With `most_at_once`, at most that many jobs of a key are ready or running; its other jobs wait aside. With
-        `slow_ones_rest`, the jobs of a key with slow jobs also wait aside until other keys have had their share.
+        With `most_at_once`, at most that many jobs of a key are ready or running; its other jobs wait in a second
+        queue, aside. With `slow_ones_rest`, the jobs of a key with slow jobs also wait aside until other keys have had
+        their share.
         """
         self._most_at_once, self._slow_ones_rest = most_at_once, slow_ones_rest
         self._ready: dict[object, deque[T]] = {}
@@ -62,7 +63,7 @@ class Lines(Generic[T]):
             self._let_in(whose)
 
     def _let_in(self, whose: object) -> None:
-        """If a key has jobs that wait aside (see `__init__`), move as many of them as allowed into the key's queue."""
+        """Move jobs of a key that wait aside (see `__init__`) into the key's queue, as many as are allowed."""
         if whose in self._resting:
             return
         beside = self._beside.get(whose)

@@ -151,7 +151,8 @@ def _refused(store: Tree, record: Record, error: ToolError, told: Told) -> tuple
 
 
 def note_call(store_id: str, asked: Asked) -> None:
-    """Count a call that writes no entry, if calls are limited, and update the key's last use at most once a minute."""
+    """Count a call that writes no entry, if the store limits calls. Also update the time of the key's last use, at most
+    once a minute."""
     sql.connect()
     counts = settings.MEMORYHUB_LIMITS["calls"] is not None or sql.one(lists.COUNTS_CALLS, store_id)
     if asked.caller.stale or counts:

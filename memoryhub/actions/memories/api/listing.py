@@ -118,7 +118,8 @@ def _beneath(store_id: str, wanted: Wanted, start: str, high: str) -> Page:
 def _children(store_id: str, wanted: Wanted, start: str, high: str) -> Page:
     """Return a page of direct children.
 
-    A memory that is deleted between the two queries is left out, but the next page follows as usual.
+    First the children are listed, then they are read. A memory that is deleted in between is left out, but the next
+    page follows as usual.
     """
     prefix = wanted.directory + "/"
     places = lists.children(store_id, prefix, start, high, wanted.limit + 1)
@@ -135,7 +136,7 @@ def _items(store_id: str, wanted: Wanted, shown: Sequence[str], *, more: bool) -
 
 
 def _shown(place: str, start: int) -> str:
-    """Return the direct child of a directory that contains a path: the memory itself, or a directory with a final
-    slash. `start` is where the name of the child begins."""
+    """Return the direct child of a directory to which the path `place` leads: the memory itself, or a directory with a
+    final slash. `start` is the position in `place` at which the name of the child begins."""
     end = place.find("/", start)
     return place if end < 0 else place[: end + 1]

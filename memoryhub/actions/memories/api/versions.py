@@ -273,8 +273,8 @@ def _any_of(one: Condition, other: Condition) -> Condition:
 
 
 def _imported(store_id: str, wanted: Wanted) -> _Part:
-    """Return imported versions. They are found by their own times and authors, which differ from those of their
-    entries."""
+    """Return imported versions. They are found by the times and authors of the versions themselves, which differ from
+    those of the import's entries."""
     base = [("v.store_id = %s and v.origin is not null", (store_id,)), *_before(wanted.after)]
     return _walked(base, [*_plain(wanted), *map(_brought, wanted.authors)], wanted)
 
@@ -317,7 +317,8 @@ def _by_author(store_id: str, wanted: Wanted, author: Author) -> _Part:
 
 
 def _index_of(author: Author) -> tuple[str, str | None]:
-    """Return (indexed column of entries, value in it) for the search of an actor's versions."""
+    """Return (indexed column of entries, value in it) with which the versions of an author are searched. The value is
+    None for a key that the hub does not have."""
     if author.type == "session_actor":
         return "session", author.id
     if author.type == "service_account_actor":

@@ -96,7 +96,8 @@ class Done:
 
 
 class NotDone(Exception):
-    """Nothing was done: the plan has changed since it was shown (`changed`), or an obstacle prevents the act.
+    """Nothing was done, because the plan has changed since it was shown (`changed`), or because an obstacle prevents
+    the act.
 
     `plan` is the current plan or selection.
     """

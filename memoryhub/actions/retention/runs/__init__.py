@@ -217,7 +217,8 @@ def _concerned() -> list[str | None]:
 
 
 def _is_left_in_peace(store_id: str | None, at: datetime) -> bool:
-    """Return whether the store's last run is open, or was cancelled less than PEACE ago. Then no new run is created."""
+    """Return whether the last run of a store (None: of the hub's audit) is open, or was cancelled less than PEACE ago.
+    Then no new run is created."""
     last = Run.objects.of_store(store_id).newest().first()
     if last is None or last.state == RunState.DONE:
         return False

@@ -79,7 +79,8 @@ class Work:
         return Act(actor, Door.COMMAND, self.at, group=self.run.pk)
 
     def tree(self, policy: Policy | None) -> Tree:
-        """Return the locked store, prepared for the next act of the same transaction."""
+        """Return the locked store, prepared for the next act of the same transaction: an act of `policy` (see
+        `act`)."""
         assert self.store is not None  # only the removal of entries has no store
         self.store = replace(self.store, act=self.act(policy), made=[])
         return self.store
@@ -118,8 +119,8 @@ def _deleted(row: Memory) -> settling.Changed:
 
 
 def _do(work: Work, item: Item, made: list[RunItem]) -> int | None:
-    """Process an item. If it is not finished, return how many of its versions or entries are done; otherwise return
-    None."""
+    """Process an item, and add the results to `made`. If the item is not finished, return how many of its versions or
+    entries are done; otherwise return None."""
     did = RunItem(
         run_id=work.run.pk,
         removal=item.removal,

@@ -97,7 +97,7 @@ class Export:
     def body(self, cover: Cover | None = None) -> Iterator[bytes]:
         """Yield the bytes of the export.
 
-        `cover` masks the texts of rows. A `masked` export needs it; otherwise ValueError is raised.
+        `cover` masks the texts of rows. Without it, ValueError is raised for a `masked` export.
         """
         if self.wanted.masked and cover is None:
             raise ValueError("a masked export needs to know what to mask")

@@ -76,10 +76,10 @@ class Rows:
                     yield from self._written(versions, few)
 
     def in_order(self, *, history: bool) -> Iterator[WrittenVersion]:
-        """Yield versions in the order of their entries. The versions that one entry of an import made are ordered by
-        number.
+        """Yield versions in the order of their entries: with `history`, all versions; without it, only those that were
+        the newest at the export's entry. The versions that one entry of an import made are ordered by number.
 
-        With `history`, each version has the path that its memory had before.
+        With `history`, each version also has the path that its memory had before.
         """
         wanted = None if self.scope.is_whole else {one.memory for one in self.current(trash=history)}
         rows = MemoryVersion.objects.filter(store_id=self.scope.store, seq__lte=self.scope.seq)
@@ -164,7 +164,7 @@ class Rows:
     def _history(self, few: list[Current]) -> Iterator[list[MemoryVersion]]:
         """Yield lists of all versions of some memories, in the order of the memories.
 
-        For a single memory, the versions are in several lists.
+        If there is a single memory, its versions are in lists of at most PART.
         """
         order = {one.memory: place for place, one in enumerate(few)}
         found = MemoryVersion.objects.filter(store_id=self.scope.store, memory_id__in=list(order))

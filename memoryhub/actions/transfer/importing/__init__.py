@@ -47,7 +47,8 @@ class NotOpen(Exception):
 
 
 class Brought(NamedTuple):
-    """The content of a source, the source's name for people, and the id of the copied memory store (None: no copy).
+    """The content of a source, its name for people, and the id of the memory store that it copies (None: it is no
+    copy).
 
     No digest of the source is stored, because a digest could confirm guesses at a text that is erased later.
     """

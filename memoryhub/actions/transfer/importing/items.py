@@ -143,7 +143,7 @@ def _proposal(number: int, proposal: BundledProposal, place: str, named: Named) 
 
 
 def weight(item: ImportItem) -> int:
-    """Return an estimate of an item's bytes, which is too high if versions share texts."""
+    """Return an estimate of an item's bytes. The estimate is too high if versions share texts."""
     if item.is_proposal:
         return item.size + import_comments.weight(item.history[0][ABOUT]["talks"])
     threads = item.history[-1].get(import_comments.KEY, ()) if item.history else ()

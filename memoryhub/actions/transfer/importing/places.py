@@ -90,8 +90,8 @@ class Here:
         return found.values_list("pk", flat=True).first()
 
     def with_text(self, memory: str | None, text: str | None, path: str) -> str | None:
-        """Return the newest version of a memory with this text, or with the text as the store's rules mask it; None if
-        there is none."""
+        """Return the newest version of a memory with this text, or with the text as the store's rules mask it. None if
+        there is none, or if the text is longer than the store allows."""
         if memory is None or text is None or len(text) > (self._store.limits.memory_bytes or MOST_BYTES):
             return None
         texts = {text}

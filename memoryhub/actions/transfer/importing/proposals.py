@@ -74,8 +74,8 @@ def _origin(store: Tree, job: Import, item: ImportItem, decided_by: str | None =
 
 
 def _number(store: Tree, item: ImportItem) -> int:
-    """Return the number of a new proposal. It is the number at the source, if that is above the highest number here by
-    at most MOST_PASSED; otherwise it is the next number."""
+    """Return the number of a new proposal. It is the number at the source, if that is above the highest number in this
+    store by at most MOST_PASSED; otherwise it is the next number."""
     last, number = proposing.last_number(store.store), item.history[0][ABOUT]["number"]
     return number if number is not None and last < number <= last + MOST_PASSED else last + 1
 
@@ -99,8 +99,8 @@ def _opened(store: Tree, job: Import, item: ImportItem, here: Here) -> Record:
 
 
 def _wanted(store: Tree, told: dict[str, Any], here: Here) -> tuple[Wanted, str | None]:
-    """Return a change, and the id of the version with the text that the agent saw (None: the memory is new). Raises
-    ToolError if the change is not possible here."""
+    """Return the change that `told` describes, and the id of the version with the text that the agent saw (None: the
+    memory is new). Raises ToolError if the change is not possible in this store."""
     for path in filter(None, (told["path"], told["memory"], told["new_path"])):
         require_path(path)
     memory = base = None
@@ -162,7 +162,7 @@ def _decided(store: Tree, job: Import, item: ImportItem, here: Here) -> Record:
 def _row(
     store: Tree, proposal: Proposal, number: int, told: dict[str, Any], here: Here, missing: dict[object, str]
 ) -> ProposedChange:
-    """Return the row of a change.
+    """Return the row of the change that `told` describes.
 
     A memory or text that is not in the store gets a new id (stored in `missing`), as if it had been removed.
     """

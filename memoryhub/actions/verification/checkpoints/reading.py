@@ -166,8 +166,8 @@ class Files:
             self.problems.append(f"{path} {file.problem}")
 
     def _look_for_later(self, number: int, there: dict[int, Path]) -> None:
-        """Report segments that are not older than the live file, whose segment is `number`. A closed live file itself
-        is not reported if it already has the name of its segment too."""
+        """Report each segment that is not older than the live file, whose segment has the number `number`. Only a
+        closed live file that already has the name of its segment, too, is no problem."""
         for later in sorted(one for one in there if one >= number):
             last = self._last
             is_same = later == number and last is not None and last.is_closed
