@@ -221,7 +221,7 @@ def answered(
     first: int | None = None,
     made: int | None = None,
 ) -> Outcome:
-    """Run the call and write its entry. It repeats the call `first` (None: none). `made`: the key's calls in the last
+    """Run the call and write its entry. It repeats the call `first` (None: no call). `made`: the key's calls in a
     minute."""
     done = _record(store, command, caller, first)
     if isinstance(command, View):

@@ -47,8 +47,7 @@ class NotOpen(Exception):
 
 
 class Brought(NamedTuple):
-    """The content of a source, its name for people, and the id of the memory store that it copies (None: it is no
-    copy).
+    """The content of a source, its name for people, and the id of the store that it copies (None: it is no copy).
 
     No digest of the source is stored, because a digest could confirm guesses at a text that is erased later.
     """
