@@ -221,8 +221,7 @@ def answered(
     first: int | None = None,
     made: int | None = None,
 ) -> Outcome:
-    """Run the call and write its entry. It repeats the call `first` (None: no call). `made`: the key's calls in a
-    minute."""
+    """Run the call and write its entry. It repeats the call `first` (None: no call). `made` counts the key's calls."""
     done = _record(store, command, caller, first)
     if isinstance(command, View):
         _deliver_notes(store, done, first)
