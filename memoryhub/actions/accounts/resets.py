@@ -15,7 +15,7 @@ from memoryhub.models.access import fold_email
 
 
 class _Tokens(PasswordResetTokenGenerator):
-    """Makes and checks Django's tokens for new passwords as of a given moment.
+    """Makes Django's tokens for new passwords, and checks them, both as of a given moment.
 
     A token is valid until the person signs in or the password changes.
     """

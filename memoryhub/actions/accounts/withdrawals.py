@@ -61,7 +61,8 @@ def withdraw_lapsed(maker: User, act: Act, heads: Mapping[str, audit.ChainHead])
 
 
 def withdraw_those_to(user: User, store: MemoryStore, head: audit.ChainHead, act: Act) -> None:
-    """Withdraw the invitations to a store for a person's address, in the transaction that lowers their role there.
+    """Withdraw the invitations to a store for a person's address, in the transaction that lowers the person's role in
+    it.
 
     The person could otherwise regain the higher role with an invitation that is older than the decision to lower it.
     """

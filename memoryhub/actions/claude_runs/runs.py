@@ -138,15 +138,15 @@ def stopping(store: Tree, run: ClaudeRun) -> Record:
 
 
 def stop_erased(store: Tree) -> list[str]:
-    """End the unfinished runs in a locked store, because they may still know a text that is erased there, and delete
-    the store's throw-away copies. Return the ids of the runs. A worker of such a run can write nothing more about
-    it."""
+    """End the unfinished runs in a locked store, because they may still know a text that is erased from the store.
+    Delete the store's throw-away copies. Return the ids of the runs. A worker of such a run can write nothing more
+    about it."""
     return _stop(store, list(ClaudeRun.objects.of_store(store.store).going_on().order_by("pk")))
 
 
 def stop_redacted(store: Tree) -> list[str]:
-    """Delete the throw-away copies of a locked store, because they may contain a text that is redacted there. End the
-    unfinished runs on these copies, and return the ids of the runs."""
+    """Delete the throw-away copies of a locked store, because they may contain a text that is redacted in the store.
+    End the unfinished runs on these copies, and return the ids of the runs."""
     return _stop(store, list(ClaudeRun.objects.of_store(store.store).going_on().exclude(copy=None).order_by("pk")))
 
 

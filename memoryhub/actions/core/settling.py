@@ -68,8 +68,8 @@ def settle(
 ) -> None:
     """Resolve or open the findings of the changed memories, as the new texts require. `seq` is the act's entry.
 
-    A finding is resolved if its value has disappeared. A resolved finding is opened again if its value is there again.
-    A dismissed finding is opened again if its value occurs more often than before.
+    A finding is resolved if its value has disappeared. A resolved finding is opened again if the text has its value
+    again. A dismissed finding is opened again if its value occurs more often than before.
 
     The values of the newest LOOK resolved findings of a memory are searched for in its text. Older resolved findings
     are opened again only if the detectors find their values: otherwise an agent that wrote many values into a memory

@@ -262,8 +262,8 @@ def move_directory(tree: Tree, directory: str, path: str, new_path: str, memorie
 
 
 def delete_memories(tree: Tree, path: str, memories: Sequence[StoredMemory]) -> None:
-    """Move the memories at or under a path to the trash and delete their directories. `memories` are all that the actor
-    sees there; others stay."""
+    """Move the memories at or under a path to the trash and delete their directories. `memories` are all those of them
+    that the actor sees; others stay."""
     require_not_frozen(tree, *memories)
     if tree.sight and tree.sight.leaves_some(tree.store, path, len(memories)):
         for memory in memories:

@@ -18,8 +18,8 @@ class UnknownRule(Exception):
 
 
 def save_rules(store_id: str | None, rules: Mapping[str, str], act: Act) -> None:
-    """Replace all rules of a store, or of the hub if `store_id` is None. Kinds that `rules` leaves out have no rule
-    there afterwards.
+    """Replace all rules of a store, or of the hub if `store_id` is None. A kind that `rules` leaves out has no rule in
+    the store, or the hub, afterwards.
 
     The entry has the rules before and after, and the default actions of kinds that had or get no rule. Without a change
     there is no entry. Raises UnknownRule.

@@ -292,7 +292,7 @@ def _rewrite(store: Tree, change: Change, state: State) -> None:
 
 
 def _place(store: Tree, change: Change, state: State) -> None:
-    """Move a memory to the path of a state, also from the trash, or create it there. Do nothing if the memory is
+    """Move a memory to the path of a state, also from the trash, or create it at this path. Do nothing if the memory is
     already at the path. Raises ToolError if the path is not free."""
     if not state.is_there or state.path == change.now.path:
         return

@@ -67,8 +67,8 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """A notice with its cause: a comment or a decision, and the proposal if it is about one. `comment` is None if the
-    cause is a decision about a flag."""
+    """A notice with its cause: a comment or a decision. If the cause is about a proposal, `proposal` is that. `comment`
+    is None if the cause is a decision about a flag."""
 
     notice: Notice
     comment: Comment | None

@@ -31,7 +31,7 @@ def claim(at: datetime, most: int = 20) -> Sequence[Mail]:
 
 
 def release(mails: Sequence[Mail], at: datetime) -> None:
-    """Make claimed messages that were not tried due again at once."""
+    """Make claimed messages due again at once, because they were not tried."""
     with writing():
         Mail.objects.filter(pk__in=[mail.pk for mail in mails]).update(next_at=at)
 

@@ -74,7 +74,7 @@ _PATHS = frozenset({"path", "new_path"})
 def _may_hold(rules: Ruling, input: Mapping[str, Any], masked: tuple[str, str] | None) -> bool:
     """Return whether an input may contain a kept-out value.
 
-    An input with only known names and strings is searched here. For any other input the result is True.
+    This function searches an input that has only known names and strings. For any other input, it returns True.
     """
     clean = masked[0] if masked and masked[0] is masked[1] else None
     values = [value for value in input.values() if value is not clean and value is not None]

@@ -24,7 +24,7 @@ _lock = threading.Lock()
 
 
 def note(store_id: str, key: str, calls: int, at: datetime) -> None:
-    """Count refused calls of a key in the memory of this process."""
+    """In the memory of this process, count refused calls of a key."""
     with _lock:
         _add((store_id, key, at.astimezone(UTC).date()), calls, at)
 

@@ -23,9 +23,9 @@ _SETTLED = Q(review_state=None) | Q(review_state=ReviewState.APPROVED)
 class Since:
     """The changes of a memory since its version `base` (None: since the beginning).
 
-    If `is_own`, the person approved `base`. Otherwise `base` is the last version before the first waiting one that
-    someone approved or that needs no review. `count` is the number of versions after `base`, and `writers` wrote them,
-    the last writer first.
+    If `is_own`, the person approved `base`. Otherwise `base` is older than the first version that awaits review: it is
+    the last of these older versions that someone approved or that needs no review. `count` is the number of versions
+    after `base`, and `writers` wrote them, the last writer first.
     """
 
     base: MemoryVersion | None
@@ -74,8 +74,8 @@ def _with_settled(store_id: str, memories: Collection[str]) -> Iterable[tuple[st
     """Return four values for each memory: its id; its newest number; a settled number, or None; and the number of the
     oldest version that was considered (at most LOOK_BACK are).
 
-    The settled number is that of the last version, before the first one that awaits review, that someone approved or
-    that needs no review.
+    The settled number belongs to a version that someone approved or that needs no review: the last such version before
+    the first one that awaits review.
     """
     of_memory = MemoryVersion.objects.filter(store_id=OuterRef("store_id"), memory_id=OuterRef("pk"))
     near = of_memory.filter(number__gt=OuterRef("version_count") - LOOK_BACK)

@@ -26,7 +26,7 @@ class Redacted:
     gone: set[str] = field(default_factory=set)
 
     def fields(self, seq: int) -> set[str]:
-        """Return the redacted fields of an entry."""
+        """Return the names of the redacted fields of an entry."""
         return {name for name in chain.COMMITTED if (seq, name) in self.of_field}
 
 

@@ -38,7 +38,7 @@ def rotate(new: str, act: Act) -> int:
     """Make `new` the audit key, and return how many chains were signed with it. If NotRotated is raised, nothing has
     changed.
 
-    No other process may write during this. This process uses the new key afterwards.
+    No other process may write while this function runs. This process uses the new key afterwards.
     """
     _require_usable(new)
     verified = _require_right()

@@ -66,7 +66,8 @@ def _sealing() -> "QuerySet[Seal, tuple[str]]":
 
 
 def verify(chain_id: str, checkpoint_file: Path | None = None) -> tuple[int, Problem | None]:
-    """Return how many entries of a chain are right, and its first problem or None. The hub may write during this.
+    """Return how many entries of a chain are right, and its first problem or None. The hub may write while this
+    function runs.
 
     Raises DatabaseError if the database refuses to answer.
     """

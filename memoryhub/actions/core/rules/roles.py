@@ -19,7 +19,7 @@ def require_right(actor: Actor, store_id: str | None) -> None:
     """Raise RightLost if `actor` is a person who does not govern the store (None: the hub).
 
     The view has checked this before. An act whose effect outlasts the right, such as giving a role, checks it again
-    with this function once the store is locked. The function locks the hub's chain, so that nobody takes the right away
+    with this function once the store is locked. The function locks the hub's chain, so that no one takes the right away
     at the same moment.
     """
     if actor.kind != ActorKind.USER:

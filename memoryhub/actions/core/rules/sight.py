@@ -59,8 +59,8 @@ class Sight:
 
 
 def sees(sight: Sight | None, *paths: str | None) -> bool:
-    """Return whether an actor with this sight (None: sees everything) sees memories at all of these paths. A path is
-    None if it was redacted: it may have been hidden, so only an actor without a sight sees it."""
+    """Return whether an actor with this sight (None: sees everything) sees memories at all of these paths. A redacted
+    path is None. It may have been a hidden path, so only an actor who sees everything sees the memories at it."""
     return sight is None or all(path is not None and sight.sees(path) for path in paths)
 
 

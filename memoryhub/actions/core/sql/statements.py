@@ -72,7 +72,7 @@ def _run(statement: Statement, values: Sequence[object], *, often: bool = False)
 
 
 def one(statement: Statement, *values: object) -> Row | None:
-    """Return the first row, or None."""
+    """Return the first row of the answer to a read, or None."""
     if _SQLITE:
         row: Row | None = _run(statement, values).fetchone()
         return row
@@ -80,7 +80,7 @@ def one(statement: Statement, *values: object) -> Row | None:
 
 
 def rows(statement: Statement, *values: object) -> list[Row]:
-    """Return all rows."""
+    """Return all rows of the answer to a read."""
     if _SQLITE:
         found: list[Row] = _run(statement, values).fetchall()
         return found

@@ -349,7 +349,7 @@ def _answer(jobs: list[_Job[Any]]) -> None:
 
 
 def _commit(jobs: list[_Job[Any]]) -> None:
-    """Commit these jobs and queued ones in one transaction; jobs that arrive in the meantime may join."""
+    """Commit these jobs and queued ones in one transaction. Jobs that arrive while it runs may join."""
     began: list[_Job[Any]] = []
     try:
         watch.run(partial(_run_together, jobs, began), LONGEST_WORK)

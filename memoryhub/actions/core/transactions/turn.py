@@ -14,7 +14,7 @@ a few times."""
 
 
 class Turn:
-    """A lock for one thread at a time. A thread must not take it again while it holds it."""
+    """A lock for one thread at a time. A thread that holds the lock must not take it again."""
 
     def __init__(self) -> None:
         self.lock = threading.RLock()

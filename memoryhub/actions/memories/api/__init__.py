@@ -190,7 +190,8 @@ def view(store: Tree, memory: str, version: str, path: str, content: str) -> Rec
 
 
 def _named(expected: str | None) -> str | None:
-    """Return the name of the precondition for an entry, or None if there is none.
+    """Return the name under which an entry records that the request expected a digest (`expected`); None if it expected
+    none.
 
     The digest itself is not recorded, because it could confirm guesses at a text that is redacted later.
     """

@@ -49,7 +49,7 @@ _STAYS = (Obstacle.GONE, Obstacle.HELD)
 
 @dataclass(frozen=True, slots=True)
 class Return:
-    """A memory in the trash, its target path, the obstacle there, and another free path to offer."""
+    """A memory in the trash, its target path, the obstacle at that path, and another free path to offer."""
 
     memory: StoredMemory
     to: str

@@ -20,7 +20,8 @@ from memoryhub.pure.transfer.bundle import BundledRule
 
 @dataclass(frozen=True, slots=True)
 class Fitting:
-    """A rule of an import as it would apply here. `why` is the reason for leaving it out ("": it is not left out).
+    """A rule of an import as it would apply in this hub. `why` is the reason for leaving it out ("": it is not left
+    out).
 
     `name` is the source's name of the agent or key to which the rule applies.
     """
@@ -46,8 +47,8 @@ def history_of(rules: Sequence[BundledRule], named: Named) -> list[dict[str, Any
 def fitting(item: ImportItem, place: str, user: User | None) -> list[Fitting]:
     """Return the rules of an item as they would be under the directory `place`.
 
-    A rule for one agent or key applies here to the agent or key with the same id or, for an agent, with the same name.
-    Only agents that `user` sees are considered (None: all). Without such an agent or key, the rule is left out.
+    A rule for one agent or key applies in this hub to the agent or key with the same id or, for an agent, with the same
+    name. Only agents that `user` sees are considered (None: all). Without such an agent or key, the rule is left out.
     """
     agents = Agent.objects.all() if user is None else Agent.objects.visible_to(user)
     return [_fitting(told, place, agents) for told in item.history]
@@ -95,9 +96,9 @@ def taken(store: Tree, job: Import, item: ImportItem) -> Record | None:
 
 
 def _with_lines(one: Fitting, told: dict[str, Any], here: Here, store: str) -> Fitting:
-    """Return the rule with the lines that it protects here. They are lines of the imported version or, if that version
-    was not imported, of a version with the same text. The rule gets the path of that version's memory, which may have
-    been imported under another path."""
+    """Return the rule with the lines that it protects in this store. They are lines of the imported version or, if that
+    version was not imported, of a version with the same text. The rule gets the path of that version's memory, which
+    may have been imported under another path."""
     lines = one.rule.only_if
     if one.why or not isinstance(lines, Lines):
         return one

@@ -295,7 +295,7 @@ class _History:
         self.store.made.append(Version(version.pk, version.commitment))
 
     def _gone(self, number: int) -> None:
-        """Record a version that was removed at the source, as if it had been removed here."""
+        """Record a version that was removed at the source, as if it had been removed in this hub."""
         version = self._row(
             {"id": None, "number": number, "operation": "modified", "path": "", "at": None, "author": None}
         )

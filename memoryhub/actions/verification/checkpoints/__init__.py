@@ -286,7 +286,7 @@ def _write(path: Path, blocks: Iterable[bytes]) -> None:
 
 
 def keep_names(path: Path) -> None:
-    """Write the list of names in a file's directory to the disk."""
+    """Make sure that the disk has the current names of the files in a file's directory."""
     descriptor = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)

@@ -21,7 +21,7 @@ from memoryhub.actions.verification.checkpoints.lines import LONGEST, Checkpoint
 
 
 class Placed(NamedTuple):
-    """A checkpoint, the name of its file, and the number of its line there."""
+    """A checkpoint, the name of its file, and the number of its line in this file."""
 
     file: str
     line: int
