@@ -56,8 +56,8 @@ def own(run_id: str, worker: str) -> Iterator[ClaudeRun]:
 
 
 def claim(worker: str, at: datetime, most: int) -> str | None:
-    """Assign the waiting run that was started first to a worker, and return its id; None if no run waits or `most` are
-    running."""
+    """Assign the waiting run that was started first to a worker, and return its id. None if no run waits, if `most` are
+    running, or if another worker was faster."""
     running = ClaudeRun.objects.filter(state=ClaudeRunState.RUNNING).count()
     waiting = ClaudeRun.objects.filter(state=ClaudeRunState.WAITING, store__deleted_at=None)
     waiting = waiting.order_by("created_at", "pk")

@@ -34,7 +34,8 @@ def agent_of(memory: Memory, number: int, lines: Lines | None) -> Agent | None:
 
 
 def _origins(memory: Memory, number: int, lines: Lines | None) -> list[int]:
-    """Return the seqs of the entries that wrote the lines `lines` of version `number`, the newest first."""
+    """Return the seqs of the entries that wrote the lines `lines` of version `number`, the newest first. The list is
+    empty if `lines` is None, or if the version has no text any more."""
     if lines is None:
         return []
     history = blame.up_to(memory, number)

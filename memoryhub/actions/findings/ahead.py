@@ -68,7 +68,7 @@ def _of_edit(store_id: str, command: StrReplace | Insert, old: str) -> Looked:
 
 def of_text(store_id: str, old: str | None, new: str, written: tuple[int, int] | None = None) -> Looked:
     """Return the findings of a store's rules in a new text, as `of_command` does; for `written`, see `findings.screen`.
-    A text with fewer than LONG characters is not searched."""
+    The result is empty for a text with fewer than LONG characters, and for one that equals the old text."""
     if len(new) < LONG or new == old:
         return {}
     require_own_thread()

@@ -193,7 +193,7 @@ def _findings(scan: Scan, versions: Sequence[_Version], at: datetime) -> Iterato
 
 def _before(scan: Scan, versions: Sequence[_Version]) -> _Content | None:
     """Return the last content that the memory of `versions[0]` had before `versions[0]`. Return None if the scan has
-    not read a version of that memory yet."""
+    not read a version of that memory yet, or if no version that it read has a text."""
     memory, number = _place(scan.position)
     if not versions or versions[0].memory != memory:
         return None

@@ -17,8 +17,8 @@ def emptied_by(memory: Memory, text: str) -> list[str]:
     """Return the ids of the unreviewed versions of which no line would be left if `text` became the text of a memory.
 
     These are versions that only added lines, some of which are in the current text and none in `text`. A version is
-    left out if a text that is needed for the comparison was removed. If comparing would take too long, no version is
-    returned.
+    left out if a text that is needed for the comparison was removed. If comparing would take too long, or if the memory
+    has no text now, no version is returned.
     """
     history, work = blame.up_to(memory, memory.version_count), Work()
     versions, rows = history.versions(), history.by_number()

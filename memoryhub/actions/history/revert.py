@@ -82,8 +82,9 @@ def take_back(store_id: str, seq: int, act: Act, *, only: str = "") -> int | Non
     """Take back the decision of entry `seq`: the versions that it approved or reverted await review again.
 
     With `only`, the decision is taken back only for this version (an approval), or only for this version's memory (a
-    reversal). Return the seq of the last entry that this function wrote, or None if others have decided since. Raises
-    ToolError. Raises NeedsChoice if later changes overlap with what a revert made.
+    reversal). Return the seq of the last entry that this function wrote, or None if others have decided since, or if
+    the entry is no such decision. Raises ToolError. Raises NeedsChoice if later changes overlap with what a revert
+    made.
     """
     act = act._replace(group=act.group or ids.new_id(ids.GROUP, act.at))
     with writing():

@@ -59,7 +59,8 @@ def link_to_end(user: User, kind: str) -> str:
 
 
 def ended_by(token: str) -> tuple[User, str] | None:
-    """Return (person, kind of messages) of a token from `link_to_end`, or None if it is not valid."""
+    """Return (person, kind of messages) of a token from `link_to_end`. None if the token is not valid, or if the person
+    is no longer active."""
     try:
         user_id, _dash, kind = Signer(salt=_SALT).unsign(token).rpartition("-")
     except BadSignature:

@@ -35,9 +35,9 @@ class History:
 
 
 def memory_at(store_id: str, path: str, asked: Asked) -> Memory | None:
-    """Return the live memory at a path, if the caller sees it.
+    """Return the live memory at a path or, if there is none, the last memory that was at the path, wherever it is now.
 
-    If there is none, return the last memory that was at the path, wherever it is now, or None.
+    None if no memory was ever at the path, or if the caller does not see the path or the memory's current path.
     """
     sight = sight_in(store_id, asked.caller.actor, asked.at)
     if not sees(sight, path):

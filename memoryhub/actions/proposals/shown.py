@@ -112,7 +112,8 @@ def _words(steps: Sequence[ProposedChange]) -> str:
 
 
 def _differing(store_id: str, steps: Sequence[ProposedChange], work: Work) -> Sequence[str]:
-    """Return the lines that the changes of one memory remove and add, each with a sign in front."""
+    """Return the lines that the changes of one memory remove and add, each with a sign in front. Nothing is returned
+    for a deletion, if a text no longer exists, or if comparing takes too much work."""
     if steps[-1].deletes:
         return ()
     whole = list(

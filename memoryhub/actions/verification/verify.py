@@ -334,7 +334,7 @@ class _Verification:
 
     def _answer(self, entry: AuditEntry, proof: Proof) -> str | None:
         """Return the answer of a call, or None if there was none. The answer is stored, rendered again, or that of the
-        call which was repeated."""
+        call which was repeated. An answer that the hub would not have written is returned as an empty text."""
         if entry.message is not None:
             try:
                 answer = json.loads(entry.message)
