@@ -238,7 +238,8 @@ def first_administrator_link(*, at: datetime) -> str | None:
 
 
 def edit_profile(user: User, *, at: datetime, **changes: object) -> None:
-    """Change the person's own settings, such as name, theme, time zone or shortcuts; the entry says what changed."""
+    """Change the person's own settings, such as name, theme, time zone or shortcuts. The entry says what changed;
+    without a change, nothing is written."""
     changed = {name: value for name, value in changes.items() if getattr(user, name) != value}
     if not changed:
         return

@@ -115,7 +115,7 @@ class State:
 
 
 def keys() -> Keys:
-    """Return the keys for backups from the environment: the passphrase and the public key."""
+    """Return the passphrase and the public key for backups. They are in the environment."""
     return Keys(settings.MEMORYHUB_BACKUP_PASSPHRASE, settings.MEMORYHUB_BACKUP_RECIPIENT)
 
 

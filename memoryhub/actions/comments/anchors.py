@@ -32,8 +32,8 @@ def lines_in(memory: Memory, number: int, threads: Iterable[Comment]) -> dict[st
 
 
 def move_from(store_id: str, memory: Memory, removed: Collection[int]) -> None:
-    """Move threads from versions that are about to be removed to the next version that stays. These are the threads on
-    lines of the versions with the numbers `removed`.
+    """The versions with the numbers `removed` are about to be removed. Move the threads on lines of these versions to
+    the next version that stays.
 
     The act's entry must follow. A thread stays with its version if none of its lines is in the next version that stays,
     or if comparing the texts took too much work.

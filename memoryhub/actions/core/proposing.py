@@ -44,7 +44,8 @@ class Wanted(NamedTuple):
 
 
 def propose(store: Tree, rule: PathRule, changes: Sequence[Wanted]) -> NoReturn:
-    """Add changes that a rule holds back to the open proposal of the agent's session, or to a new one.
+    """Add changes to a proposal, because a rule holds them back: to the open proposal of the agent's session, or to a
+    new one.
 
     After storing them, raises ProposedByRule, which is the answer of the call. The call's entry then seals the rows.
     Nothing is stored in two cases. Raises ToolError if a hold or a limit forbids a change, if the proposal would be too

@@ -120,8 +120,9 @@ def resolved_by_deletion(store_id: str, deleted: Sequence[Changed]) -> Resolved:
 
 
 def carry(store_id: str, memory_id: str, removed: Collection[str]) -> list[Finding]:
-    """Move each finding of versions that are about to be removed to the newest other version that contains its value.
-    Return the open findings whose value is in no other version; pass them to `write` after the act's entry.
+    """The versions `removed` are about to be removed. Move each of their findings to the newest other version that
+    contains the finding's value. Return the open findings whose value is in no other version; pass them to `write`
+    after the act's entry.
 
     Only the newest CARRIED versions are searched. If the memory has older ones, they could contain the value: a finding
     whose value is not in the searched versions then stays unchanged, and is not returned.

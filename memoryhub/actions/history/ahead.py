@@ -31,9 +31,9 @@ class Ahead:
     clean: Clean
 
     def holds(self, store: Tree, undone: Collection[str] | None) -> bool:
-        """Return whether the plan would be the same if it was made now, in the locked store. Only free paths may
-        differ, because every change checks its path again. `undone` are the versions that the plan undoes (None: the
-        plan is about every memory)."""
+        """Return whether the plan would certainly be the same if it was made now, in the locked store. Only free paths
+        may differ, because every change checks its path again. `undone` are the versions that the plan undoes (None:
+        the plan is about every memory)."""
         if store.head.last_seq == self.seq:
             return True
         since = AuditEntry.objects.of_chain(store.store).filter(seq__gt=self.seq, ok=True)

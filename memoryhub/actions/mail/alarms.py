@@ -42,9 +42,9 @@ def look(at: datetime) -> None:
 
 
 def put_due(at: datetime) -> None:
-    """Store which alarms are new, which ones are raised and which ones are over. Put e-mails about alarms that have
-    lasted for LASTS into the outbox, one to each administrator who wants it. While such an alarm lasts, the e-mails are
-    sent again after each AGAIN, unless its kind is in ONCE."""
+    """Store which alarms are new, which ones are raised and which ones are over. About each alarm that has lasted for
+    LASTS, put an e-mail to each administrator who wants it into the outbox. While the alarm lasts, the e-mails are sent
+    again after each AGAIN, unless the kind of the alarm is in ONCE."""
     now, known = set(lasting(at)), {alarm.key: alarm for alarm in _alarms()}
     new = [Alarm(key=key, since=at) for key in sorted(now - known.keys())]
     over = [key for key in known.keys() - now if _may_go(known[key], at)]

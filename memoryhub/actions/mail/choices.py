@@ -39,7 +39,8 @@ def wants(user: User, kind: str) -> bool:
 
 
 def save(user: User, wanted: Mapping[str, Any], *, at: datetime) -> None:
-    """Store the choices of a person. The entry has each changed choice, before and after."""
+    """Store the choices of a person. The entry has each changed choice, before and after. Without a change, nothing is
+    written."""
     with writing():
         head = audit.lock_hub()  # first, so that two requests do not both change the same earlier choices
         choice = of(user)

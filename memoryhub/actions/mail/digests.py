@@ -1,4 +1,4 @@
-"""Daily digests: puts the digests that are due into the outbox, and collects their contents when they are sent."""
+"""Daily digests: puts due digests into the outbox, and collects their contents when they are sent."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -82,7 +82,7 @@ class About:
 
 
 def put_due(at: datetime) -> None:
-    """Put the digests that are due into the outbox, and compute when the next ones are due."""
+    """Put due digests into the outbox, and compute when the next ones are due."""
     without = list(User.objects.filter(is_active=True, mail_choice=None).order_by("pk")[:AT_ONCE])
     if without:
         with writing():

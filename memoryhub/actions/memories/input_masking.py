@@ -84,7 +84,7 @@ def _may_hold(rules: Ruling, input: Mapping[str, Any], masked: tuple[str, str] |
 
 
 def _without_paths(store: Tree, record: Record) -> Record:
-    """Remove paths that contain a kept-out value from the record of a refused call."""
+    """Remove from the record of a refused call the paths that contain a kept-out value."""
     if record.ok:
         return record
     path, new_path = (None if path and store.ruling.spans(path) else path for path in (record.path, record.new_path))

@@ -48,7 +48,7 @@ def periods(store: MemoryStore) -> list[Period]:
 
 def note(store_id: str, page: str, shown: Mapping[str, Collection[str]], act: Act) -> None:
     """Write one entry: the person, the page, and the memories and versions that it showed. `shown` is {memory:
-    versions}.
+    versions}. The same view of the same person is recorded only once within AGAIN.
 
     A view of a throw-away copy is recorded in the chain of the original, because the audit of a copy is deleted with
     the copy. Raises tree.NoSuchStore.

@@ -58,7 +58,7 @@ def save(
 
 
 def rename(view_id: str, name: str, act: Act) -> None:
-    """Rename a view. Raises NameTaken and NoSuchView."""
+    """Rename a view; do nothing if it has this name. Raises NameTaken and NoSuchView."""
     with writing():
         view, store = _locked(view_id, act)
         if view.name == name:

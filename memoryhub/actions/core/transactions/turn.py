@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 PAUSE = 0.0005
-"""Seconds in which another thread takes the turn, if one waits for it."""
+"""Seconds for which a thread sleeps after it gave up the lock, so that another thread can take the lock."""
 SWITCH = 0.0005
 """Seconds after which a thread with long work gives Python's global lock to a waiting thread: a request needs this lock
 a few times."""
