@@ -66,8 +66,8 @@ def _merged(store: Tree, seqs: Iterable[int]) -> set[str]:
 
 
 def _created(store: Tree, versions: Sequence[MemoryVersion]) -> list[ProposedChange]:
-    """Return the proposed changes that created a memory by a merge, if the memory's first version is one of the
-    `versions`."""
+    """Return the proposed changes from which a merge created a memory, if the first version of this memory is one of
+    the `versions`."""
     found: list[ProposedChange] = []
     for version in versions:
         merged = _merged(store, [version.seq])

@@ -152,8 +152,8 @@ def seen_of(proposal: Proposal) -> str:
 
 
 def _replaced(changes: Iterable[Change], merged: Collection[str]) -> dict[str, object]:
-    """Return the part of the entry's input that names changes of merged memories which later changes replaced, so that
-    they are missing from the merge or only partly in it."""
+    """Return a part of the entry's input: it names the changes of merged memories that later changes replaced. Such
+    changes are missing from the merge, or only partly in it."""
     chosen = [change for change in changes if change.memory in merged]
     lists = {
         "replaced": [name for change in chosen for name in change.replaced],

@@ -76,8 +76,8 @@ class Own:
     comments: Sequence[Comment] = ()
 
     def comments_for_agent(self) -> Iterator[CommentForAgent]:
-        """Yield the comments that people address to the agent, except those on changes that the agent no longer
-        sees."""
+        """Yield the comments that people address to the agent. Comments on changes that the agent no longer sees are
+        left out."""
         groups = by_memory(self.changes)
         for comment in self.comments:
             steps = groups.get(comment.change or "", ())

@@ -50,7 +50,7 @@ def is_gone(steps: Sequence[ProposedChange], bases: Bases) -> bool:
 
 
 def is_removed(steps: Sequence[ProposedChange]) -> bool:
-    """Return whether a proposed text was removed together with a version that it had become by a merge."""
+    """Return whether a proposed text has been removed: it became a version by a merge, and that version was removed."""
     return any(step.content == REMOVED for step in steps)
 
 

@@ -46,8 +46,8 @@ _DECISIONS = {"review.reverted": Decision.REVERTED, "review.flagged": Decision.F
 
 
 def end_of_part(chain: str, seq: int, end: int, most: int) -> int:
-    """Return the seq of the last entry to read now, at most `end`, so that the entries to read made at most `most`
-    versions.
+    """Return the seq of the last entry to read now. It is at most `end`, and the entries up to it made at most `most`
+    versions together.
 
     At least one entry is read.
     """

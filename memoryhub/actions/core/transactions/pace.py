@@ -56,7 +56,7 @@ def stop_giving_way() -> None:
 
 
 def others_write() -> bool:
-    """Return whether a thread of this process that does not give way has begun to write within the last RECENT
+    """Return whether a thread that does not give way has begun to write in this process within the last RECENT
     seconds."""
     return time.monotonic() - _Last.asked < RECENT
 

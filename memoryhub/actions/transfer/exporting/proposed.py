@@ -30,8 +30,8 @@ PART = 50
 
 
 def proposals(store_id: str, seq: int) -> Iterator[BundledProposal]:
-    """Yield the proposals of a store as they were at an entry, by number, with the changes that they had at that
-    entry."""
+    """Yield the proposals of a store, by number, as they were at the entry `seq`: with the changes that they had
+    then."""
     after = 0
     while found := list(Proposal.objects.of_store(store_id).filter(number__gt=after).order_by("number")[:PART]):
         after = found[-1].number

@@ -128,7 +128,8 @@ class Rows:
         yield from map(_columns, _flat(_pages(recorded, "seq", "id", BRIEF)))
 
     def _then(self) -> MemoryVersionQuerySet:
-        """Return the version of each memory that was its newest at the export's entry, even if it is a deletion."""
+        """Return, for each memory, the version that was its newest at the export's entry, even if this is a
+        deletion."""
         seq = self.scope.seq
         newest = Q(superseded_seq=None) | Q(superseded_seq__gt=seq)
         return MemoryVersion.objects.filter(newest, store_id=self.scope.store, seq__lte=seq).defer("salt", "commitment")
