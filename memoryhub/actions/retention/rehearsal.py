@@ -25,7 +25,7 @@ APPROVED = (None, ReviewState.APPROVED, ReviewState.EDITED)
 
 @dataclass(slots=True)
 class Item:
-    """A removal: it is due at `due_at` by `rule`, which is `days` after `since`.
+    """A removal. It is due at `due_at`, which is `days` after `since`, by the rule `rule`.
 
     `memory` and `path` are empty for audit entries; `policy` is empty for the default grace. `count` is 1 for a memory;
     otherwise it is the number of versions, or of entries up to the seq `up_to`. `last_read_by` is set only by

@@ -249,8 +249,11 @@ class _Verification:
             yield "the governing rows that it changed are not those that it names"
 
     def _texts(self, versions: Sequence[MemoryVersion]) -> Iterator[str]:
-        """Yield a sentence for each problem of the texts of an entry's versions. If the entry's input is stored without
-        its text, a changed text also makes the hash of the entry wrong, so the sentence names the text."""
+        """Yield a sentence for each problem of the texts of an entry's versions.
+
+        If the entry's input is stored without its text, a changed text makes the hash of the entry wrong, too. The
+        sentence is about the text in this case as well.
+        """
         for version in versions:
             yield from content_problems(version, self.redacted.of_version.get(version.id))
 

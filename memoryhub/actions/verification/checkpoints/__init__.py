@@ -244,7 +244,7 @@ def _keep_aside(path: Path, full: Path) -> None:
 
 
 def _newest(full: Path) -> list[Checkpoint]:
-    """Return the newest checkpoint of each chain, which is in the chain's last line, in the order of the chains' ids.
+    """Return the newest checkpoint of each chain (from the last line about it), in the order of the chains' ids.
 
     If another checkpoint of a chain has a higher seq, it is returned too, before the newest one.
     """
