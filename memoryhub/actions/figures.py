@@ -245,7 +245,8 @@ MAPPED, MAPPED_DIRECTORIES = 100, 40
 
 GROWING = timedelta(days=7)
 SMALL = 1_000
-"""The most memories of a small store, whose lists need no PAUSE; a larger store waits that long between two lists."""
+"""A store with at most this many memories is small: its lists need no pause. A larger store waits PAUSE between two
+lists."""
 
 PAUSE = timedelta(minutes=5)
 

@@ -221,8 +221,7 @@ def answered(
     first: int | None = None,
     made: int | None = None,
 ) -> Outcome:
-    """Run the call and write its entry. `first` is the call that it repeats (None: none); `made` counts the key's
-    calls."""
+    """Run the call and write its entry. `first` is the call that it repeats, if any; `made` counts the key's calls."""
     done = _record(store, command, caller, first)
     if isinstance(command, View):
         _deliver_notes(store, done, first)
@@ -320,8 +319,7 @@ def parsed(input: Mapping[str, Any]) -> Command | ToolError:
 
 
 def _record(store: tree.Tree, command: Command | ToolError, caller: Caller, first: int | None) -> Record:
-    """Run a call and return its record. A repetition of the call `first` gets the answer of that call; a view runs
-    again."""
+    """Run a call and return its record. If it repeats the call `first`, it gets that answer; a view runs again."""
     if first is not None and not isinstance(command, View):
         return _replay(store, command, first)
     if isinstance(command, ToolError):

@@ -63,7 +63,7 @@ def create(store_id: str, path: str, content: str, act: Act, *, override: str | 
 def by_hand(
     store_id: str, input: Mapping[str, Any], act: Act, *, override: str | None = None
 ) -> tuple[Record, Done | None]:
-    """Perform a command of the memory tool that a person typed. Return its record, which has the tool's answer, and the
+    """Perform a command of the memory tool, typed by a person. Return its record, which has the tool's answer, and the
     result of the act. The result is None for a view, because a person's view has no entry.
 
     A passage that is replaced or inserted is recorded as an edit by the person. Raises ToolError with the answer of the

@@ -21,7 +21,7 @@ MOST_REVIEWERS = 100
 
 
 MOST_NAMED = 5
-"""The most people whose assignments a page counts: those with the most assignments."""
+"""The most people whose assignments are counted for a page: those with the most assignments."""
 
 
 class NoReviewer(Exception):
@@ -56,7 +56,7 @@ def of_proposals(proposals: Sequence[Proposal]) -> Mapping[str, User]:
 
 def of_each(store_ids: Collection[str]) -> list[tuple[User, int]]:
     """Return (person, number of memories and open proposals assigned to that person in these stores), the highest
-    numbers first."""
+    numbers first; at most MOST_NAMED people."""
     counts: Counter[str] = Counter()
     waiting = standing_of_proposals(*store_ids).of_state(ProposalState.OPEN).values_list("assigned_to")
     for found in (standing(*store_ids).values_list("to"), waiting):

@@ -110,8 +110,8 @@ class Holds:
 
 
 def frozen_under(store_id: str, in_force: Holds, path: str) -> tuple[Memory, Hold] | None:
-    """Return a memory in the directory `path` on which there is a freezing hold, and this hold. If there are several,
-    it is the first one by path; None if there is no such memory. Holds on paths are not considered."""
+    """Return the first memory, by path, in the directory `path` that is itself under a freezing hold, and the hold.
+    None if there is no such memory. Holds on paths are not considered."""
     if not in_force.freezing_memories:
         return None
     frozen = Memory.objects.filter(store_id=store_id, pk__in=in_force.freezing_memories).under(path)

@@ -221,7 +221,8 @@ def _is_redacted(version: MemoryVersion) -> bool:
 
 
 def _old_path(version: MemoryVersion) -> str | None:
-    """Return the previous path in a row of `_with_old_path`; None if the memory did not exist or was deleted."""
+    """Return the previous path in a row of `_with_old_path`; None if the memory did not exist before, or was in the
+    trash."""
     is_there = getattr(version, "old_operation", None) not in (None, Operation.DELETED)
     return getattr(version, "old_path", None) if is_there else None
 
