@@ -3,8 +3,8 @@
 In a replay, an undo by a person is treated as a usual edit: it removes some lines, and adds the lines that it brings
 back. This has two faults. A line of an undone version can come back when the version that had removed the line is
 undone. And a line that an undo brought back can stay when the version that wrote the line is undone. The history is
-therefore also replayed without the undos in force and the versions that they undid. If this replay ends with the
-current text, the new undo is planned with such a replay.
+therefore also replayed without the undos in force and the versions that they undid. If this second replay ends with the
+current text, the new undo is planned with a replay that also lacks the versions to undo now.
 """
 
 from collections.abc import Collection, Mapping, Sequence, Set
@@ -31,7 +31,7 @@ def with_earlier_undos(
 
     `told` is the memory's replay from the first of `versions` on: `steps` are the replayed versions, `base` is the
     version before them, and `taken` are the undos among them. `told` itself is returned if there are no other undos, if
-    nothing changes, or if the undos do not explain the current state.
+    nothing changes, if the undos do not explain the current state, or if the replay would be too long.
     """
     memory, work = told.memory, told.work
     undos = _undos(steps, taken)

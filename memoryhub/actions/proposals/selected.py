@@ -94,7 +94,7 @@ def _with_text(change: Change, text: str | None) -> Change:
 
 
 def _without(plan: Plan, old: str, new: str, left_out: Collection[int]) -> str:
-    """Return the new text without the hunks with these numbers. Raises PlanChanged if it does not have them."""
+    """Return the new text without the hunks that have these numbers. Raises PlanChanged if a number has no hunk."""
     count = len(hunks(old, new))
     if not all(0 < number <= count for number in left_out):
         raise PlanChanged(plan)
@@ -104,7 +104,8 @@ def _without(plan: Plan, old: str, new: str, left_out: Collection[int]) -> str:
 def to_edit(plan: Plan, memory: str, parts: Parts) -> str | None:
     """Return the text that a person starts to edit: the proposed text without the hunks that are left out.
 
-    Return None if the plan proposes no text for the memory. Raises PlanChanged if it has no such hunks.
+    Return None if the plan proposes no text for the memory. Raises PlanChanged if the text lacks a hunk that `parts`
+    names.
     """
     change = next((change for change in plan.changes if change.memory == memory), None)
     proposed = None if change is None else offered(change).content

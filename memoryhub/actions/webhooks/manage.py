@@ -209,9 +209,9 @@ def secrets_of(webhook: Webhook, at: datetime) -> list[str]:
 
 
 def _key_of(webhook: Webhook, generation: int) -> bytes:
-    """Return the audit key from which a generation of the secret is derived: the key that was current when the secret
-    was made, or the first one. If that key was lost, the current key is returned; the receiver refuses its signatures
-    until the secret is renewed."""
+    """Return the audit key from which a generation of the secret is derived: the one that the webhook's `keys` name for
+    this generation or, if they name none, the first audit key. If the key was lost, the current key is returned; the
+    receiver refuses its signatures until the secret is renewed."""
     names = [name for since, name in webhook.keys if since <= generation]
     return (keys.of(names[-1]) or keys.current()) if names else keys.first()
 
