@@ -1,7 +1,7 @@
 """Collects the data that a store has about a person, when that person asks for them. The collection changes nothing,
 and an audit entry records it.
 
-It searches the same places that an erasure changes, so that both always find the same.
+It searches the same places that an erasure changes, so that a collection and an erasure always find the same.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -13,8 +13,8 @@ STEP = 100
 
 
 def step(at: datetime) -> bool:
-    """Check at most STEP findings that people marked as resolved. If the value of one is still in its memory, open it
-    again. Return whether to call this again."""
+    """Check at most STEP findings that people marked as resolved. If the value of a finding is still in its memory,
+    open the finding again. Return whether to call this function again."""
     store_id = _next_store()
     if store_id is None:
         return False

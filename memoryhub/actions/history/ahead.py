@@ -48,7 +48,7 @@ class Ahead:
 
 
 def planned(store_id: str, plan: Callable[[], Plan]) -> Ahead:
-    """Make a plan, and screen the texts and paths that it proposes by the rules of the store."""
+    """Make a plan. Screen the texts and paths that the plan proposes, by the rules of the store."""
     with snapshot():
         seq = AuditChain.objects.filter(pk=store_id).values_list("last_seq", flat=True).first() or 0
         made = plan()

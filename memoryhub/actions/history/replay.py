@@ -163,7 +163,8 @@ def _repeat_edit(history: History, left: State, real: State, now: State) -> None
 
 
 def _merged(history: History, left: State, real: State, now: State) -> State:
-    """Return `left` with the change from `real` to `now`. Where both changed the same lines, `now` wins.
+    """Return `left` with the change from `real` to `now`. Where `left` and `now` both changed the same lines of `real`,
+    `now` wins.
 
     If the memory already had the text of `now` before the undone versions, the result is `now`, because that text has
     all lines that the undone versions removed.

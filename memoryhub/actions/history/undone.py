@@ -93,8 +93,8 @@ def without_cancelled(steps: Sequence[MemoryVersion], undone: frozenset[str], ta
     """Return the ids of the versions to skip when a memory's `steps` are replayed without the `undone` versions.
 
     `steps` are the memory's versions from the first undone one, and `taken` are the undos among them. A version whose
-    undo was itself undone is in force again. If such a version is undone now, the versions of both earlier undos are
-    skipped too.
+    undo was itself undone is in force again. If such a version is undone now, the versions of that undo, and of the
+    undo of that undo, are skipped too.
     """
     here = {step.pk for step in steps}
     undos = {

@@ -1,7 +1,7 @@
 """Certificates of retention: they show that nothing is left that the policies of a memory store should have removed.
 
 Overdue items are counted in the same way as a run removes them. The oldest times are read from the rows, without the
-code of the runs, so that a reader of the certificate can compare both with the policies.
+code of the runs, so that a reader of the certificate can compare the items and the times with the policies.
 """
 
 from collections import Counter

@@ -1,7 +1,7 @@
 """The calls of the API on one memory: create, retrieve, update and delete.
 
-Each call runs once and has its audit entry. The entry's input has ids and paths, but neither a text nor its digest;
-both are in the version that the entry names. Every function raises ToolError (also PathConflict and
+Each call runs once and has its audit entry. The entry's input has ids and paths, but neither a text nor the digest of a
+text: the version that the entry names has them. Every function raises ToolError (also PathConflict and
 PreconditionFailed), calls.NotRun and tree.NoSuchStore. Functions with a memory's id also raise NoSuchMemory, and then
 write no entry.
 """
