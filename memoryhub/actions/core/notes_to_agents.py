@@ -1,4 +1,5 @@
-"""Notes to agents: comments by people that an agent receives once, at the end of its next view of the memory.
+"""Notes to agents: comments that people write on a memory for an agent. The agent receives each note once, at the end
+of its next view of the memory.
 
 A memory's `waiting_notes` is the number of its notes that no agent has received yet. If it is 0, a view reads nothing
 more. The entry of the view stores the notes in its `note`, and not in its answer, which is only the text of the memory.

@@ -145,8 +145,8 @@ def select_versions(
 
 
 def last_looked_at(conditions: Sequence[Condition], order: str, columns: str, most: int) -> Row | None:
-    """Return `columns` of the `most`-th version, in this order, that meets the conditions; None if fewer versions meet
-    them."""
+    """Return `columns` of the `most`-th version that meets the conditions, in the order `order`; None if fewer versions
+    meet them."""
     text = f"select {columns} from {_VERSIONS}{_where(conditions)} order by {order} limit 1 offset %s"
     return sql.one(Statement(text), *_values(conditions), most - 1)
 

@@ -1,5 +1,5 @@
-"""Writes one memory of an import to a locked store: as a new memory, with its history, in place of another text, or
-under a free path beside another memory."""
+"""Writes one memory of an import to a locked store: as a new memory, with or without its history; in place of another
+text; or under a free path beside another memory."""
 
 import hashlib
 import re
