@@ -368,7 +368,7 @@ def _end(job: Import, state: ImportState, at: datetime) -> None:
 
 
 def cancel_erased(store: tree.Tree, having: Collection[str]) -> list[str]:
-    """Cancel the open imports `having` (ids) of a locked store, which contain an erased text; return their ids.
+    """Cancel those open imports of a locked store that contain an erased text (ids `having`); return their ids.
 
     Uploads that are still being read are cancelled too, as the rest of their texts is unknown. Their ids are left out.
     """
