@@ -1,4 +1,4 @@
-"""What the addresses in the environment mean: of the hub, of its database, and of the server for its e-mail."""
+"""Reads the URLs in the environment: that of the hub, that of its database, and that of its mail server."""
 
 from typing import Any
 from urllib.parse import SplitResult, unquote, urlsplit

@@ -1,4 +1,5 @@
-"""Middleware: the machines' door before all else, and for people the headers and the time zone of each request."""
+"""Middleware. The first of them answers programs; the others, for people, set headers and the time zone of each
+request."""
 
 import secrets
 import zoneinfo
@@ -140,8 +141,8 @@ def content_security_policy(get_response: GetResponse) -> GetResponse:
 
 
 def signed_in_browser(get_response: GetResponse) -> GetResponse:
-    """Sign people out whose session in this browser has ended: by its age, by a pause, or on the page that lists the
-    browsers."""
+    """Sign a person out whose session in this browser has ended (by age, by disuse, by a new password, or on the page
+    that lists the browsers), or is no longer confirmed by the identity provider."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         if request.session.get(SESSION_KEY):

@@ -90,8 +90,8 @@ def text_of(path: str) -> str:
 def cookie_names(url: str) -> tuple[str, str]:
     """Return the names of the session and CSRF cookies of a hub at an address.
 
-    Browsers share cookies between the ports of a host, so two hubs on one machine would sign each other out: on a
-    loopback address, the names have the port, unless it is 8000.
+    On a loopback address, the names contain the port, unless it is 8000. Browsers share cookies between the ports of a
+    host, so two hubs on one machine would otherwise sign each other's people out.
     """
     parts = parts_of(url)
     try:

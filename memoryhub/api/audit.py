@@ -95,8 +95,8 @@ def _whole(store_id: str, entries: list[AuditEntry]) -> list[Json]:
 
 
 def as_json(entry: AuditEntry, *, full: bool = False) -> Json:
-    """Return an entry as JSON, with the names of its columns. `input` and `message`, which can be long, are null unless
-    `full`."""
+    """Return an entry as JSON. Its keys are named like the columns. `input` and `message`, which can be long, are null
+    unless `full` is true."""
     same = {name: getattr(entry, name) for name in SAME}
     given, size = keeping.parts(_value(entry.input) if full else None)
     return {

@@ -87,7 +87,7 @@ def _resolved(path: str) -> tuple[Callable[..., Any], dict[str, str]]:
 
 
 def refusal(problem: Problem) -> HttpResponse:
-    """Return the answer to a request that reaches no endpoint."""
+    """Return the response with `problem`, for a request that was refused before an endpoint got it."""
     request_id = ids.new_id(ids.REQUEST, timezone.now())
     response = envelope(problem, request_id)
     response.headers["request-id"] = request_id

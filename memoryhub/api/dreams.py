@@ -123,7 +123,7 @@ def archive_dream(request: HttpRequest, dream_id: str) -> Json:
 
 
 def _on(request: HttpRequest) -> Call:
-    """Return the call, if dreams are on. Raises Problem (404)."""
+    """Return the Call of the request. Raises Problem (404) if dreams are off."""
     if not configuration.has_dreams():
         raise Problem.not_found(OFF)
     note_key(call_of(request).asked)
@@ -138,7 +138,8 @@ def _found(call: Call, dream_id: str) -> ClaudeRun:
 
 
 def _inputs(body: CreateDream) -> tuple[str, Sequence[str]]:
-    """Return the id of the memory store and the ids of the sessions in `body.inputs`. Raises Problem (400)."""
+    """Return the id of the memory store and the ids of the sessions in `body.inputs`. Raises Problem (400) unless there
+    is exactly one of each kind, and no session id twice."""
     stores = [one.memory_store_id for one in body.inputs if one.type == "memory_store"]
     sessions = [one.session_ids for one in body.inputs if one.type == "sessions"]
     if len(stores) != 1 or len(sessions) != 1:
@@ -157,9 +158,10 @@ def _model(body: CreateDream) -> str:
 
 
 def _require_may(request: HttpRequest, call: Call, store_id: str, *, updates: bool) -> None:
-    """Raise Problem (403), which the hub's audit records, if the key may not dream of the memory store.
+    """Raise Problem (403) if the key may not start a dream on the memory store. The hub's audit records the refusal.
 
-    The key must see every memory. If the dream creates a memory store (`updates` is false), it must reach all stores.
+    The key must see every memory of the store. If the dream is to create a memory store (`updates` is false), the key
+    must also reach all memory stores.
     """
     why = ""
     if not updates and not keys_and_roles.reaches_all(call.caller):

@@ -65,7 +65,7 @@ def list_memories(request: HttpRequest, memory_store_id: str, query: Query[ListM
 
 @router.get(ONE, auth=needs(Access.READ), response=answers(Memory, 429), summary="Retrieve a memory")
 def retrieve_memory(request: HttpRequest, memory_store_id: str, memory_id: str, query: Query[RetrievedView]) -> Json:
-    """One memory. A deleted memory is 404; its versions remain."""
+    """One memory. 404 if it was deleted; its versions remain."""
     full = query.view == "full"
     try:
         found = api.retrieve(memory_store_id, memory_id, call_of(request).asked, full=full)
@@ -80,9 +80,9 @@ def retrieve_memory(request: HttpRequest, memory_store_id: str, memory_id: str, 
 def update_memory(
     request: HttpRequest, memory_store_id: str, memory_id: str, query: Query[ChangedView], body: UpdateMemory
 ) -> Json:
-    """Changes the text, the path or both, as one version; the id stays. With a `precondition` the update happens only
-    if the memory has the named text, else 409, unless the memory already is as the request asks. A request that changes
-    nothing is 200 and makes no version. With `view=full`, the text of a request without `content` counts as read."""
+    """Changes the text, the path or both, as one version; the id stays. With a `precondition`, 409 if the memory's text
+    has another digest, unless path and text already are what the request asks for. A request that changes nothing is
+    200 and makes no version. With `view=full`, the text of a request without `content` counts as read."""
     if body.content is None and body.path is None:
         raise Problem.invalid("An update needs `content`, `path` or both.")
     expected = body.precondition.content_sha256 if body.precondition else None

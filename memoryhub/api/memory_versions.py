@@ -24,8 +24,8 @@ ONE = ALL + "/{memory_version_id}"
 @router.get(ALL, auth=needs(Access.READ), response=answers(VersionPage, 429), summary="List memory versions")
 def list_memory_versions(request: HttpRequest, memory_store_id: str, query: Query[ListVersions]) -> Json:
     """Memory versions, newest first. In a large memory store each page scans a part of it: a page can have fewer
-    versions than its limit, or none, while there is a `next_page`. A version has one author, so filters for two find
-    nothing."""
+    versions than its limit, or none, while there is a `next_page`. A version has one author, so filters for two
+    different authors find nothing."""
     full = query.view == "full"
     filters = {"store": memory_store_id, **query.model_dump(exclude={"limit", "page"})}
     after = cursors.decode("memory_versions", filters, query.page, (int, str))
@@ -65,9 +65,9 @@ def retrieve_memory_version(
     summary="Redact a memory version",
 )  # fmt: skip
 def redact_memory_version(request: HttpRequest, memory_store_id: str, memory_version_id: str) -> Json:
-    """Permanently removes text and path from a version. The newest version of a live memory is 400, and so is a version
-    under a legal hold; a redacted version stays as it is. A request with a session cannot redact, and
-    none can while the hub wants a second person for it (403)."""
+    """Permanently removes text and path from a version. 400 for the newest version of a live memory, and for a version
+    under a legal hold; a version that is already redacted is returned unchanged. 403 for a request with a session, and
+    for every request while the hub wants a second person for redactions."""
     if second_person.is_on():
         raise Problem.needs_second_person()
     try:

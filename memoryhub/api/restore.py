@@ -38,8 +38,8 @@ BODY: dict[str, Any] = {
 )  # fmt: skip
 def restore_memory_version(request: HttpRequest, memory_store_id: str, memory_version_id: str) -> Json:
     """Makes the text of a memory version the newest again, as a new version. A deleted memory comes back with its id,
-    at `path` or at the version's path; 409 if that path is taken. A live memory keeps its path. 400 for a version
-    without a text and in an archived memory store."""
+    at `path` or at the version's path; 409 if that path is taken. A live memory keeps its path. 400 if the version has
+    no text, or if the memory store is archived."""
     call = call_of(request)
     path = _path(call.body)
     try:

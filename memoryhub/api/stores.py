@@ -110,7 +110,7 @@ def _matching(call: Call, query: ListStores) -> MemoryStoreQuerySet:
 
 
 def _after(query: ListStores, stores: MemoryStoreQuerySet) -> MemoryStoreQuerySet:
-    """Return the stores after the cursor of the query; all stores without a cursor."""
+    """Return the stores after the cursor of the query, or all `stores` if the query has no cursor."""
     key = cursors.decode("stores", _filters(query), query.page, (str, str))
     return stores if key is None else stores.older_than(cursors.moment(key[0]), key[1])
 

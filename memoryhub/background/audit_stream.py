@@ -1,4 +1,4 @@
-"""Writes every audit entry to the audit stream, in the order of its chain and at least once."""
+"""Writes every audit entry to the audit stream at least once, and the entries of each chain in their order."""
 
 import json
 import os
@@ -26,8 +26,8 @@ class AuditStream:
         self.last = ""
 
     def go_on(self, now: datetime) -> bool:
-        """Write new entries, beginning with the chain after the one at which the last round ended. Return False if
-        there are more."""
+        """Write new entries, beginning with the chain after the one at which the last round ended. Return False if more
+        new entries are left to write."""
         behind = sorted(streaming.behind(), key=lambda one: one[0] <= self.last)
         if self.target is None or not behind or not streaming.claim(self.holder, now):
             return True

@@ -1,4 +1,5 @@
-"""Django's way to a mail server, with the patience that RFC 5321 (4.5.3.2.6) asks for after the end of a message.
+"""Django's e-mail backend for SMTP, but it waits longer (PATIENCE) for the server's answer after the end of a message,
+as RFC 5321 (4.5.3.2.6) asks for.
 
 A server may check a message for a long time before it confirms it. A client that hangs up before the confirmation sends
 the message again, and the receiver gets it twice.

@@ -1,7 +1,7 @@
 """Sends a span of each call of an agent to OpenTelemetry, made from the committed audit entry of the call.
 
-So the spans agree with the audit, and a call waits for nothing. The standard variables of OpenTelemetry (`OTEL_…`) say
-where the spans go, under which name, and which are sampled.
+So the spans agree with the audit, and no call is delayed by the sending. The standard variables of OpenTelemetry
+(`OTEL_…`) say where the spans go, under which name, and which are sampled.
 """
 
 from collections.abc import Iterable
@@ -34,8 +34,8 @@ class Spans:
         self.exporter: Any = None
 
     def send(self, now: datetime) -> bool:
-        """Send the noted spans. Return False if there are more. Raises Explained if the receiver did not accept
-        them."""
+        """Send the noted spans. Return False if more spans are left to send. Raises Explained if the receiver did not
+        accept them."""
         self.noted |= traced.take(BATCH - len(self.noted) if not self.waiting else 0)  # others wait where a limit is
         if not self.noted and not self.waiting:
             return True
@@ -110,7 +110,7 @@ def _collector(spans: "list[ReadableSpan]") -> Any:
 
 
 def _entries(places: Iterable[Place]) -> dict[Place, AuditEntry]:
-    """Return the committed entries."""
+    """Return {place: entry} for those of `places` whose entry is committed."""
     seqs: dict[str, list[int]] = {}
     for place in places:
         seqs.setdefault(place.chain, []).append(place.seq)

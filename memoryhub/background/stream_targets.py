@@ -87,7 +87,8 @@ class Syslog:
 
 
 class _Handler(SysLogHandler):
-    """The standard library's client, but it raises its errors, and ends each line with a line feed over TCP."""
+    """The standard library's client. It differs in two ways: it raises its errors, and over TCP it ends each line with
+    a line feed."""
 
     ident = "memoryhub: "
 

@@ -149,8 +149,8 @@ def scrub(now: datetime) -> None:
 
 
 class Backups:
-    """Makes the planned backups. As long as the hub's last attempt has failed, whichever node made it, each
-    round raises the error of that attempt."""
+    """Makes the planned backups. If the hub's last attempt failed, on whichever node, each round raises the error of
+    that attempt, until an attempt succeeds."""
 
     def __init__(self) -> None:
         self.failed = JobFailed("backups")

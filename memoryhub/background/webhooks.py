@@ -143,8 +143,8 @@ class Dispatcher:
             self.wake.set()
 
     def _send(self, webhook: str) -> None:
-        """Send due deliveries of a webhook, beginning none after TURN seconds. If an attempt took more than
-        SLOW seconds on average, the webhook is treated like a failing one the next time."""
+        """Send the deliveries of a webhook that are due, but begin none after TURN seconds. If the attempts took more
+        than SLOW seconds on average, the webhook is treated like a failing one the next time."""
         begun = time.monotonic()
         tries = send.work(
             webhook,

@@ -130,9 +130,9 @@ class HubMemoryTool(BetaAbstractMemoryTool):
     def clear_all_memory(self) -> str:
         """Delete everything at the root, each directory in one step, until nothing is left.
 
-        Every delete has its audit entry, and deleted memories can be restored on the hub. Raises ToolError with the
-        hub's sentence for a memory that it does not delete, for example under a legal hold, or because its deletion is
-        only proposed; the rest of that request is deleted.
+        Every delete has its audit entry, and deleted memories can be restored on the hub. Raises ToolError, with the
+        hub's sentence, if the hub does not delete a memory, for example because of a legal hold, or because the
+        deletion is only proposed. The other deletions that were sent in the same message are done.
         """
         sent, most = dict[str, str](), MOST_DELETES
         while paths := _paths(self._hub, self._get(self._hub.at_root)):
@@ -367,14 +367,14 @@ def _raise_if_again(sent: Mapping[str, str], paths: Sequence[str]) -> None:
 
 
 def _fewer(error: HubError, most: int) -> int:
-    """Return how many deletions fit beside two listings. Raise `error` unless its `most_calls` is less than `most`."""
+    """Return how many deletions fit beside two listings; raise `error` if its `most_calls` is not less than `most`."""
     if not isinstance(error.most_calls, int) or not 1 <= error.most_calls < most:
         raise error
     return max(1, error.most_calls - 2)
 
 
 def _raise_unless_gone(hub: _Hub, answer: object) -> None:
-    """Raise ToolError if the path _UNLISTED could not be deleted, except if nothing is there."""
+    """Raise ToolError if the path _UNLISTED could not be deleted. It is no error if nothing is at this path."""
     try:
         _outcome(hub, answer)
     except ToolError as error:

@@ -180,7 +180,8 @@ class Sync:
             self._put_back(relative, here, stored, "the hub masked what its rules for sensitive text keep out")
 
     def _change(self, relative: str, data: bytes | None, memory: Any) -> Any:
-        """Create, update or delete a memory that still is as it was listed; return it."""
+        """Create, update or delete a memory, and return it (None if it was deleted). The hub refuses this if the memory
+        has changed since it was listed."""
         if data is None:
             was = memory.content_sha256
             self.memories.delete(memory.id, memory_store_id=self.store, expected_content_sha256=was)

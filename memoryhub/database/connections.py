@@ -78,8 +78,8 @@ def require_same_file() -> None:
 
 
 def let_go(*, failed: bool) -> None:
-    """Release what this thread's connection holds while the thread has no work: a place in PostgreSQL's pool, or the
-    pages of the file that SQLite's connection keeps in memory.
+    """Release what this thread's connection holds, because the thread has no work for a while: a place in PostgreSQL's
+    pool, or the pages of the file that SQLite's connection keeps in memory.
 
     SQLite's connection stays open, because opening the file again takes longer than most rounds of work. After work
     that `failed`, the connection is closed.
@@ -91,8 +91,8 @@ def let_go(*, failed: bool) -> None:
 
 
 def interrupt(other: BaseDatabaseWrapper) -> None:
-    """End the statement that another thread's connection runs, if it runs one. The statement raises a database error
-    there."""
+    """End the statement that `other`, the connection of another thread, is running; do nothing if it runs none. In that
+    thread, the statement raises a database error."""
     driver = other.connection
     if driver is None:
         return

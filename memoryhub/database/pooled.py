@@ -32,7 +32,7 @@ def options() -> dict[str, Any]:
         return {}
 
     class Connection(psycopg.Connection[Any]):
-        """Sends what `ask` asks in place of the pool's empty statement."""
+        """A connection that sends the statement of `ask`, if there is one, instead of the pool's empty statement."""
 
         def execute_often(self, query: Any, values: Sequence[object]) -> psycopg.Cursor[Any]:
             """Run a statement that the server prepares when it comes again, if the settings let it."""

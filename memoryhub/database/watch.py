@@ -167,7 +167,7 @@ class Watch:
         self._looks: threading.Thread | None = None
 
     def start(self) -> None:
-        """Begin to look after the requests, if this process does not yet."""
+        """Begin to look after the requests. Do nothing if this process already does."""
         if self._looks is None or not self._looks.is_alive():
             self._size, self._faults = _size_of_process(), _faults_of_process()
             self._looks = threading.Thread(target=self._look_forever, name="watch", daemon=True)
@@ -176,12 +176,12 @@ class Watch:
     def run(self, work: Callable[[], T], limit: float) -> T:
         """Run work in this thread, and return its result.
 
-        Raises TookTooMuch, out of any place of the work, if the work takes more than `limit` seconds of the processor,
+        Raises TookTooMuch, at whatever step the work is, if the work takes more than `limit` seconds of the processor,
         more than MOST_MEMORY bytes or, on PostgreSQL, more than LONGEST_WAIT times `limit` seconds in all. After its
         first commit, the work may take as long again.
 
-        Work that is stopped may wait for a statement in the database: the statement is interrupted. The thread gets a
-        new connection, since nobody knows in which state the old one is.
+        If the work is stopped while it waits for a statement in the database, the statement is interrupted. The thread
+        then gets a new connection, because the state of the old one is unknown.
         """
         running = _thread.running = self._running[threading.get_ident()] = _Running(limit, self._size)
         try:
@@ -310,7 +310,8 @@ def _raise_in(thread: int, error: type[BaseException] | None) -> None:
 
 
 def _close_what_is_open(error: BaseException | None) -> None:
-    """Let go of the blocks of `with` that were stopped while they were being opened or closed: their generators end."""
+    """Close the generators of those `with` blocks that were stopped while they were being opened or closed. They are
+    found by the tracebacks of `error` and of the errors before it."""
     while error is not None:
         traceback.clear_frames(error.__traceback__)
         error = error.__context__

@@ -34,7 +34,7 @@ def examine(now: datetime) -> list[Finding]:
 
 
 def _database() -> Iterator[Finding]:
-    """Report a database that is not there. Opening a missing file of SQLite would make one."""
+    """Report a database that is not there. A missing file of SQLite is not opened, because that would create it."""
     try:
         require_hub()
         connection.ensure_connection()

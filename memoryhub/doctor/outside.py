@@ -32,7 +32,7 @@ def environment(_: datetime) -> Iterator[Finding]:
 
 
 def owners(_: datetime) -> Iterator[Finding]:
-    """Report private files of another user than the one of the data directory: the hub could not read them."""
+    """Report private files that belong to another user than the data directory does: the hub could not read them."""
     directory: Path = settings.DATA_DIR
     if not directory.is_dir():
         return
@@ -100,7 +100,7 @@ def address(_: datetime) -> Iterator[Finding]:
 
 
 def _asked(path: str) -> tuple[int, str]:
-    """Return (status, Location) of a request to the hub's address."""
+    """Return (status, header `Location`) of the answer to a GET request for `path` at the hub's address."""
     url = urlsplit(settings.MEMORYHUB_URL)
     kind = http.client.HTTPSConnection if url.scheme == "https" else http.client.HTTPConnection
     connection = kind(url.hostname or "", url.port, timeout=SECONDS)

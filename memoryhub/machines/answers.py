@@ -8,7 +8,8 @@ from django.http.response import ResponseHeaders
 
 
 class _OwnHeaders(ResponseHeaders):
-    """Headers that the hub itself writes, in ASCII. Django would encode each name and value of them."""
+    """Headers that the hub itself writes. They are ASCII, so they need no encoding; Django's own class encodes each
+    name and value."""
 
     def __init__(self, content_type: str) -> None:
         self._store = {"content-type": ("Content-Type", content_type)}

@@ -53,7 +53,7 @@ def flag_of(arguments: Json, name: str) -> bool:
 
 
 def limit_of(arguments: Json) -> int:
-    """Return the most items of a page; raises Unusable."""
+    """Return the number of items that a page may have at most; raises Unusable."""
     return whole_of(arguments, "limit", 1, MOST) or DEFAULT_LIMIT
 
 

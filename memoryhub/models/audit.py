@@ -143,9 +143,11 @@ class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
         return self.newest() if newest else self.oldest()
 
     def in_brief(self) -> AuditEntryQuerySet:
-        """Defer the columns that can be long, and annotate `message_start`: the first 400 characters of the message. If
-        a refused call repeats an earlier call and its entry has no message, they are those of the earlier call's
-        message."""
+        """Defer the columns that can be long, and annotate `message_start`: the first 400 characters of the message.
+
+        If a refused call repeats an earlier call and its entry has no message, `message_start` is taken from the
+        message of the earlier call.
+        """
         long, start = ("input", "message", "salts", "commitments", "proof"), Substr("message", 1, 400)
         refused = When(ok=False, then=Coalesce(start, Subquery(_first_call().values_list(start)[:1])))
         return self.defer(*long).annotate(message_start=Case(refused, default=start))
@@ -171,9 +173,11 @@ class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
         return self.filter(~Exact(F("door"), Literal(Door.TOOL.value)), door=door)
 
     def by_version(self, versions: Collection[str]) -> AuditEntryQuerySet:
-        """Return the entries whose `version` is one of `versions`, except those of the door TOOL. The other doors can
-        show a version by its id, even after a newer version replaced it. For the literal in the SQL, see
-        `through_other`."""
+        """Return the entries whose `version` is one of `versions`, except those of the door TOOL.
+
+        Through the other doors, a version can be read by its id, also after a newer version has replaced it. For the
+        literal in the SQL, see `through_other`.
+        """
         return self.filter(~Exact(F("door"), Literal(Door.TOOL.value)), version__in=versions)
 
     def that_ended(self, ok: bool) -> AuditEntryQuerySet:

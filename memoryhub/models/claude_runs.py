@@ -64,9 +64,9 @@ class ClaudeRun(models.Model):
     `seen_at`. Each change of the run or of its events makes `revision` greater; `events` is how many events it has.
 
     The run begins with the state of the store after the entry `base`. If the run works on a throw-away copy, `copy` is
-    the copy's id, and the copy has the memories as they were after `base`. `copied` is the seq of the copy's entry with
-    which all of them had been copied (null: not all have been copied yet). If the run `proposes`, its changes in the
-    copy become a proposal.
+    the copy's id, and the copy has the memories as they were after `base`. `copied` is the seq of the copy's newest
+    entry at the moment when all memories had been copied (null: not all have been copied yet). If the run `proposes`,
+    its changes in the copy become a proposal.
 
     A run that an agent started is a dream. Its `dream` has the ids of the `sessions` that Claude reads, and `updates`,
     which says whether the result changes the store itself or becomes a new store. `agent` and `key` are then those of

@@ -131,7 +131,8 @@ class RefusedCalls(RowOfStore):
 
 
 class CallCount(models.Model):
-    """For metrics: how many entries with one command, door and outcome all memory stores together have ever had.
+    """A count for the metrics: how many entries with one command, door and outcome were ever written, in all memory
+    stores together.
 
     `micros` is the sum of the entries' durations, and `buckets` has the number of entries by duration (see
     `actions.core.audit.metering`). The counts outlive the entries and the stores.

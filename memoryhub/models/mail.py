@@ -1,4 +1,4 @@
-"""E-mail: the waiting messages, the choices of each person, and the alarms that last."""
+"""E-mail: the messages that wait to be sent, the choices of each person, and the state of each alarm."""
 
 from __future__ import annotations
 

@@ -245,8 +245,8 @@ class MemoryVersionQuerySet(models.QuerySet["MemoryVersion"]):
 
 
 class MemoryVersion(RowOfStore):
-    """The state of a memory after one operation. The row changes only by a redaction, in `superseded_seq`, and in
-    `review_state`.
+    """The state of a memory after one operation. Afterwards, the row changes only in `superseded_seq` and
+    `review_state`, and by a redaction.
 
     `origin` is set for a version that an import brought with its history: {"import": …, "type": …, "id": …}. It has the
     id of the import, and the author in the API's form, as named by the source. `created_at` is then the time at the

@@ -113,12 +113,14 @@ class Proposal(Sealed, RowOfStore):
 
     @property
     def decider(self) -> str:
-        """Return the name of the person who decided in the hub from which the proposal was imported, or ""."""
+        """Return the name of the person who decided about the proposal in the hub from which it was imported, marked as
+        imported. If no name is known, return "unknown" in the reader's language."""
         return _imported(self.came_from and self.came_from.decided_by) or str(_("unknown"))
 
     @property
     def imported_agent(self) -> str:
-        """Return the source's name of the agent of an imported proposal, or ""."""
+        """Return the name that the agent of an imported proposal has in the hub from which it was imported, marked as
+        imported. Return "" if the proposal was not imported."""
         return _imported(self.came_from and self.came_from.agent_name)
 
     def is_claimed(self, at: datetime) -> bool:
@@ -139,7 +141,8 @@ class ProposedChangeQuerySet(SealedQuerySet["ProposedChange"]):
         return self.filter(store_id=store_id, memory=memory)
 
     def bases_of_open(self, store_id: str, memories: Collection[str]) -> set[str | None]:
-        """Return the ids of the versions on which the changes of open proposals to these memories are based."""
+        """Return the `base` of each change to one of `memories` that is part of an open proposal: the id of the version
+        on which the change is based (None: the memory did not exist)."""
         if not memories:
             return set()
         waiting = Proposal.objects.of_store(store_id).of_state(ProposalState.OPEN)

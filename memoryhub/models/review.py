@@ -86,8 +86,8 @@ class ClaimQuerySet(models.QuerySet["Claim"]):
         return self.filter(expires_at__gt=at, expires_at__lte=at + 2 * CLAIM)
 
     def over(self, at: datetime) -> ClaimQuerySet:
-        """Return the claims that are not valid at a moment: those that have expired, and those that would expire more
-        than twice CLAIM later."""
+        """Return the claims that are not valid at a moment: those that have expired, and those that expire more than
+        twice CLAIM after it, because no claim lasts that long."""
         return self.filter(Q(expires_at__lte=at) | Q(expires_at__gt=at + 2 * CLAIM))
 
 

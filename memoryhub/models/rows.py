@@ -1,5 +1,5 @@
-"""Base classes for the large tables, with which Django saves, deletes, reloads and joins their rows by memory store as
-well as by id."""
+"""Base classes for the models of large tables. With them, Django names the memory store, and not only the id of a row,
+when it saves, deletes, reloads or joins rows."""
 
 from __future__ import annotations
 

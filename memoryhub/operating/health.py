@@ -42,8 +42,11 @@ def unready() -> str | None:
 
 
 def ready(reason: str | None) -> JsonResponse:
-    """Return the response of a readiness probe. On a full disk it has a warning, also
-    without a `reason`: on SQLite, calls that store no text are still served then."""
+    """Return the response of a readiness probe: an error if there is a `reason`.
+
+    On a full disk the response has a warning even if `reason` is None, because on SQLite the calls that store no text
+    are still served.
+    """
     return answer(reason, FULL if disk_space.is_full() else None)
 
 

@@ -1,6 +1,7 @@
-"""Metrics for Prometheus at `/metrics`: calls from the audit's own counts, and what needs a person's eye.
+"""Metrics for Prometheus at `/metrics`: calls from the audit's own counts, and states that a person should know of.
 
-A scrape reads small tables and counters only. It has no ids and no names of memory stores, people or agents.
+To answer a scrape, only small tables and counters are read. The metrics have no ids and no names of memory stores,
+people or agents.
 """
 
 import ipaddress
@@ -63,7 +64,8 @@ class Family(NamedTuple):
 
 
 def metrics(get_response: Callable[[HttpRequest], HttpResponseBase]) -> Callable[[HttpRequest], HttpResponseBase]:
-    """Answer `/metrics` before all other middleware: a monitor knows no name of the hub's host."""
+    """Answer `/metrics` before all other middleware. The name of the host in the request is not checked, because a
+    monitor may not know the hub's name."""
 
     own = request_id(answer)
 

@@ -165,8 +165,8 @@ def is_served() -> bool:
 
 
 def require_hub() -> None:
-    """Raise NotStarted if SQLite's file does not exist or is empty. Opening a missing file would create an empty
-    one."""
+    """Raise NotStarted if SQLite's file does not exist or is empty. A missing file is not opened, because that would
+    create an empty one."""
     file = private_files.database_file()
     if file is None or (file.is_file() and file.stat().st_size):
         return

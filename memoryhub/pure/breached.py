@@ -1,7 +1,7 @@
 """Looks up passwords in a local list of breached ones: a file of SHA-1 digests in hexadecimal, in order, one a line.
 
-This is the form in which Have I Been Pwned offers its list (`DIGEST:count`). The file may be large: it is searched by
-halves, and never read as a whole.
+This is the form in which Have I Been Pwned offers its list (`DIGEST:count`). The file may be large, so it is searched
+by bisection and never read as a whole.
 """
 
 import hashlib

@@ -4,8 +4,8 @@ An entry's hash is ``HMAC-SHA256(key, previous hash + canonical entry)``. For ea
 destroy, the canonical entry holds a commitment ``HMAC-SHA256(salt, value)`` instead. When value and salt are destroyed,
 the chain still verifies, and the commitment reveals nothing about the value.
 
-An entry keeps its salts in its *proof*. A commitment is kept there only if its value is not in the entry: while value
-and salt are, it is computed from them.
+An entry keeps its salts in its *proof*. As long as the entry has a value and its salt, the commitment to the value is
+computed from them. The proof has the commitments to all other values.
 """
 
 import hashlib
@@ -138,8 +138,8 @@ def redaction_commitment(salt: str | None, values: Sequence[object]) -> str:
 
 
 def canonical_row(values: Sequence[object]) -> str:
-    """Return the canonical text of some values. Commitments are made of it: those to the rows that an act changed, and
-    those to the seals of these rows in an entry."""
+    """Return the canonical text of some values. The commitment to a row that an act changed is made from such a text,
+    and so is the commitment to the seals of these rows in an entry."""
     return _encode([FORMAT, "row", *values])
 
 

@@ -222,8 +222,9 @@ FLOW_WIDTH = 28.0
 def flow(firsts: int, middles: Sequence[tuple[Collection[int], int]], row: float, box: float) -> Flow:
     """Return the flow from the first column over the middle one to the last; boxes are `box` high, in rows of `row`.
 
-    `middles` has, for each box of the middle column, the numbers of the boxes of the first column that lead to it, and
-    to how many boxes of the last column it leads. It is at the height of the middle of those last boxes.
+    `middles` has an item for each box of the middle column: the numbers of the boxes of the first column that lead to
+    this box, and how many boxes of the last column follow it. The box is as high up as the middle of the boxes that
+    follow it.
     """
     sizes = [max(1, lasts) for _, lasts in middles]
     height = row * max(firsts, sum(sizes), 1)

@@ -1,9 +1,9 @@
 """Audit entries as events of the Open Cybersecurity Schema Framework (OCSF), for systems that watch many programs.
 
-A sign-in is an event of the class Authentication, every other entry one of the class API Activity. An event has no
-text of a memory, no input and no answer: it says who did what, where, when and with what outcome. `unmapped` has the
-hashes of the entry, so that a copy of the events shows what is missing from a chain later.
-Source: https://schema.ocsf.io.
+A sign-in is an event of the class Authentication, every other entry one of the class API Activity. An event has no text
+of a memory, no input and no answer: it says who did what, where, when and with what outcome. `unmapped` has the hashes
+of the entry. With them, a copy of the events can later show which entries are missing from a chain. Source:
+https://schema.ocsf.io.
 """
 
 from collections.abc import Iterable, Mapping
@@ -50,10 +50,8 @@ _PLACE = ("seq", "previous_hash", "hash", "key_name", "version", "new_path", "gr
 
 
 def activity_of(command: str) -> tuple[int, str]:
-    """Return the activity of a command as OCSF counts it, with its name, from the verb with which it begins.
-
-    An unknown verb is Other.
-    """
+    """Return the activity of a command as OCSF counts it, and the name of the activity. It depends on the verb with
+    which the command begins; for an unknown verb it is Other."""
     activity = _ACTIVITY.get(command.partition("_")[0], OTHER)
     return activity, ACTIVITIES.get(activity, "Other")
 

@@ -29,7 +29,7 @@ class EntryRange:
     last_hash: str = ""
 
     def add(self, seq: int, entry_hash: str) -> None:
-        """Count an entry; entries come in any order."""
+        """Count an entry. Entries may be added in any order."""
         self.count += 1
         self.first = min(self.first or seq, seq)
         if seq > self.last:

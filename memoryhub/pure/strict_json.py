@@ -25,12 +25,12 @@ class Malformed(ValueError):
 
 
 def loads(body: bytes, *, most_outside: int | None = None) -> Any:
-    """Return the value of a JSON text in UTF-8. Raises Malformed, also for more bytes than `most_outside` outside of
-    strings.
+    """Return the value of a JSON text in UTF-8. Raises Malformed if the text is refused. With `most_outside`, a text
+    with more than this many bytes outside of its strings is refused too.
 
-    It refuses a byte order mark, duplicate keys, NaN and Infinity, numbers that overflow to infinity, integers of more
-    than MAX_DIGITS digits, and nesting deeper than MAX_DEPTH. It accepts escaped NULs and escaped unpaired surrogates:
-    use `doubtful` to find these.
+    Refused are a byte order mark, duplicate keys, NaN and Infinity, numbers that overflow to infinity, integers of more
+    than MAX_DIGITS digits, and nesting deeper than MAX_DEPTH. Escaped NULs and escaped unpaired surrogates are
+    accepted: use `doubtful` to find these.
     """
     if body.startswith(b"\xef\xbb\xbf"):
         raise Malformed("The body starts with a byte order mark.")

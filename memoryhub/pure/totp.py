@@ -37,5 +37,5 @@ def step_of(secret: str, code: str, at: datetime, after: int) -> int | None:
 
 
 def address_of(secret: str, account: str, issuer: str) -> str:
-    """Return the address that an app reads from a picture."""
+    """Return the `otpauth:` address that an authenticator app reads from a QR code."""
     return f"otpauth://totp/{quote(issuer)}:{quote(account)}?secret={secret}&issuer={quote(issuer)}"

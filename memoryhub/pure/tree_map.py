@@ -71,7 +71,7 @@ def tree(root: Directory, directories: Iterable[Directory], memories: Iterable[M
     """Return the root with the directories and memories that have at least the share LEAST of its size. In each
     directory, a rest replaces everything else.
 
-    If a directory is smaller, what is large enough in it is put into the nearest directory above.
+    A memory or directory whose own directory has no node is put into the nearest directory above that has one.
     """
     least = root.size * LEAST
     nodes = {"": Node("", root.size, root.count)}
@@ -137,8 +137,8 @@ def squarified(sizes: Sequence[float], box: Box) -> list[Box]:
 
 
 def _row(sizes: Sequence[float], start: int, side: float, scale: float) -> int:
-    """Return the end of the row of rectangles that begins at `start`. The row grows as long as its least square
-    rectangle does not get worse."""
+    """Return the end of the row of rectangles that begins at `start`. A further rectangle is added as long as the worst
+    ratio of sides in the row does not become larger."""
     end, worst = start + 1, _worst(sizes[start : start + 1], side, scale)
     while end < len(sizes) and (longer := _worst(sizes[start : end + 1], side, scale)) <= worst:
         end, worst = end + 1, longer

@@ -178,7 +178,7 @@ class Application:
 
     async def _ask(self, environ: dict[str, Any], question: Callable[[], bool]) -> bool:
         """Have a thread of the pool answer a question. Raises Unasked if too many requests wait, if this one waited too
-        long, or if the question fails: the request itself would only fail later."""
+        long, or if the question fails. In these cases the request itself would only fail later."""
         result: Future[bool | refusals.Reason] = Future()
 
         def job(too_late: bool) -> None:
@@ -213,8 +213,8 @@ class Application:
             self.reading.discard(body)
 
     async def _run(self, protocol: Any, environ: dict[str, Any], body: Body | None, pool: Pool | None = None) -> None:
-        """Have a thread answer the request: it hands the answer to granian itself. Return in that thread, after the
-        answer."""
+        """Have a thread answer the request. That thread hands the answer to granian itself, and this coroutine goes on
+        in it afterwards."""
         answered: Future[None] = Future()
         done = partial(answered.set_result, None)
         taken = False

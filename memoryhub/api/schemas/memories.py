@@ -41,7 +41,7 @@ class CreateMemory(Body):
 
 
 class Precondition(Body):
-    """A condition for an update: the memory's current text."""
+    """A condition for an update: the SHA-256 that the memory's current text must have."""
 
     type: Literal["content_sha256"]
     content_sha256: Sha256

@@ -1,1 +1,2 @@
-"""The work on Claude runs: a thread takes those that wait, and each turn is an answer of Claude with its calls."""
+"""The work on Claude runs. One thread starts a thread for each run that waits. A run has turns: an answer of Claude,
+and the tool calls in it."""

@@ -73,7 +73,8 @@ class Worker:
         return Act(Actor.system("evaluate_memory"), self.door, timezone.now())
 
     def beat(self) -> None:
-        """Record every SEEN_EVERY seconds that the work goes on. Raises Stopped, LostRun and _Interrupted."""
+        """Raise _Interrupted if the hub is stopping. Otherwise, if SEEN_EVERY seconds have passed since the last time,
+        record that the work goes on. Raises Stopped and LostRun."""
         if self.stop.is_set():
             raise _Interrupted
         if time.monotonic() - self.seen >= SEEN_EVERY:
@@ -120,8 +121,8 @@ class ByApi:
 
 
 def scripted(session: Session) -> Ask:
-    """Return a function that answers as the scripted model: first with the calls of the session, then with the words of
-    the session or, if it has none, with the answers to its calls."""
+    """Return a function that answers as the scripted model. Its first answer has the tool calls of the session. Its
+    next answer is the text `says` of the session or, if that is empty, the results of the calls."""
 
     def ask(messages: Sequence[Json]) -> Sequence[Json]:
         if len(messages) == 1 and session.calls:

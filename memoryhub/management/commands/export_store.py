@@ -96,8 +96,11 @@ class Command(HubCommand):
 
 
 def _require_free(target: str, force: bool) -> None:
-    """Raise CommandError if something is at the target, except a file if `force` allows to replace it. A link, a device
-    or a pipe is never replaced: it would become a file, which its other users do not expect."""
+    """Raise CommandError if something is at `target` and may not be replaced.
+
+    A file is replaced if `force` is true. A link, a device or a pipe is never replaced: it would become a file, which
+    its other users do not expect.
+    """
     path = Path(target)
     if target == PIPE or not os.path.lexists(path):
         return

@@ -37,7 +37,8 @@ class Executor(MigrationExecutor):
     def _make_tables(self, migrations: list[Migration]) -> ProjectState:
         """Make all tables of an empty database as they are after these migrations, and record the migrations.
 
-        One by one, they would take ten times as long: Django builds the models anew after each step.
+        To apply one migration after another would take ten times as long, because Django builds the models anew after
+        each of them.
         """
         state: ProjectState = self._create_project_state()  # type: ignore[attr-defined]
         for migration in migrations:

@@ -55,7 +55,8 @@ class Command(BaseCommand):
             raise CommandError(f"The database does not answer, or refuses: {error}") from error
 
     def _fetched(self, address: str, identity: Path | None, unverified: bool) -> None:
-        """Restore a backup of a bucket: it is copied into the data directory first, and deleted there afterwards."""
+        """Restore a backup from a bucket. The backup is first copied into the data directory, and the copy is deleted
+        afterwards."""
         place, _, name = address.rpartition("/")
         settings.DATA_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
         copy = settings.DATA_DIR / f"{name}.fetched"
@@ -108,8 +109,11 @@ def about_missing(at: str, *, has_own: bool) -> str:
 
 
 def finished(file: Path, unpacked: Unpacked, unverified: bool) -> str:
-    """Verify the unpacked backup in a process that has its secrets; return its verdict. Raises Failed.
-    `unverified` accepts a backup whose audit is not right."""
+    """Verify the unpacked backup in a process that has the secrets of the backup. Return the last line that this
+    process prints, its verdict.
+
+    `unverified` accepts a backup whose audit is not right. Raises Failed if the process fails.
+    """
     own = {"MEMORYHUB_DATA_DIR": str(unpacked.directory)}
     environment = {name: value for name, value in os.environ.items() if name not in restore.SECRETS.values()} | own
     if connection.vendor == "sqlite":

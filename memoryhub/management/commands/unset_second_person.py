@@ -1,4 +1,4 @@
-"""Switches off that acts need a second person, from the server."""
+"""Switches off, from the server, that acts need a second person."""
 
 from typing import Any
 

@@ -107,8 +107,8 @@ class Command(HubCommand):
         return total, problems
 
     def _record(self, elapsed: Callable[[], int], **details: Any) -> None:
-        """Record the run. If the database takes no writes, such as a copy for reading, the verdict is printed all the
-        same."""
+        """Record the run in the hub's audit. If the database takes no writes, for example because it is a copy that is
+        only read, print this instead of failing."""
         act = Act(Actor.system("verify_audit"), Door.COMMAND, timezone.now(), elapsed=elapsed)
         try:
             runs.record(act, **details)

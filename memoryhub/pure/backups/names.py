@@ -10,7 +10,10 @@ _NAME = re.compile(r"memoryhub-([0-9a-f]{8})-(\d{8}T\d{6}Z)(-unverified)?\.backu
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A hub's mark and a moment. A backup whose audit is not right is `unverified`: it does not count."""
+    """The parts of a backup's name: the mark of its hub, its moment, and whether its audit is right (`is_verified`).
+
+    If the audit is not right, the name ends with `-unverified`, and the file does not count as a backup.
+    """
 
     hub: str
     at: datetime

@@ -1,4 +1,4 @@
-"""Which backups are kept: the newest ones, and the newest of each of some weeks and months."""
+"""Which backups are kept: the newest ones, and the newest one of each of the last weeks and months that have one."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass

@@ -163,7 +163,7 @@ class Bucket:
 
 
 def _sha(stream: IO[bytes], size: int) -> str:
-    """Return the SHA-256 of the next bytes of a file, and leave the file where it was."""
+    """Return the SHA-256 of the next `size` bytes of a file. The file is then again at the position where it was."""
     start, digest = stream.tell(), hashlib.sha256()
     for block in _blocks(stream, size):
         digest.update(block)

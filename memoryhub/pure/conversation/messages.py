@@ -18,8 +18,8 @@ class Said:
     """One event of a run. `kind` is a value of `ClaudeEventKind`.
 
     `block` is what Claude wrote: a block of text, of thinking or of a call, or a compaction. If `kind` is `message`,
-    it has the `text` that the person wrote; if it is `turn`, the end of an answer, its `stop_reason`. Only a call has
-    an `answer`.
+    `block` has the `text` that the person wrote. If `kind` is `turn`, the end of an answer, `block` has the
+    `stop_reason` of the answer. Only a call has an `answer`.
     """
 
     kind: str
@@ -29,7 +29,7 @@ class Said:
 
 
 def messages(task: str, said: Iterable[Said]) -> list[Json]:
-    """Return the messages to send: the task, and then what was said, in turns."""
+    """Return the messages to send, as turns of the person and of Claude: first the task, then the events `said`."""
     talk = _Talk()
     talk.person({"type": "text", "text": task})
     for one in said:

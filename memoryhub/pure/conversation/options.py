@@ -116,7 +116,7 @@ class Options:
         return self.parameters(model, system) | {"max_tokens": self.max_tokens}
 
     def summary(self, model: str, system: str) -> Json:
-        """Return the parameters of a request for a summary of the conversation, but none that edit its context."""
+        """Return the parameters of a request for a summary of the conversation, without the edits of its context."""
         parameters = self.parameters(model, system)
         parameters.pop("context_management", None)
         asked = {"type": "summarize"} | ({"instructions": self.instructions} if self.instructions else {})

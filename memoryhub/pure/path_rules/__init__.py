@@ -48,9 +48,9 @@ class Effect(StrEnum):
 class Condition(StrEnum):
     """What must be true of a change, besides its path and its verb, for a rule to match it.
 
-    REMOVES_LINES: lines of the text are changed or removed. BY_PERSON: a person wrote, imported or approved a version
-    of the memory that still exists. HAS_FINDING: the memory has an open finding. NEW_AGENT: no person has merged a
-    proposal of the agent in the memory store.
+    REMOVES_LINES: lines of the text are changed or removed. BY_PERSON: the memory has a version, not removed since,
+    that a person wrote, imported or approved. HAS_FINDING: the memory has an open finding. NEW_AGENT: no person has
+    merged a proposal of the agent in the memory store.
     """
 
     REMOVES_LINES = "removes_lines"
@@ -136,8 +136,8 @@ class PathRule:
         return verb in self.verbs and self.who in ("", doer.agent, doer.key)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the stored form. A rule without a condition has no `only_if`, one without an end no `until` and one
-        that does not limit sessions no `most`, as in earlier releases."""
+        """Return the stored form. It has `only_if`, `until` and `most` only if the rule has a condition, an end or a
+        limit for sessions. So a rule without these is stored in the form of earlier releases."""
         details = {
             "effect": self.effect.value,
             "pattern": self.pattern,
@@ -210,7 +210,8 @@ class Decision(NamedTuple):
 class PathRules:
     """The rules of a store in their order, prepared for many decisions.
 
-    `day` is the day of the decisions, in UTC; `over` are the positions of the rules that ended before it, from 0.
+    `day` is the day of the decisions, in UTC. `over` are the positions (from 0) of the rules that ended before that
+    day.
     """
 
     def __init__(self, rules: Iterable[PathRule], day: date | None = None) -> None:
@@ -248,7 +249,8 @@ class PathRules:
         return Decision(0, None)
 
     def conditions_for(self, doer: Doer, verb: Verb) -> Met:
-        """Return the conditions on which the decision about a change can depend, by its `verb` and who makes it."""
+        """Return the conditions of those rules that are about this `doer` and this `verb`. The decision about a change
+        can depend only on these conditions."""
         if not self.conditions:
             return NONE_MET
         return frozenset(rule.only_if for rule in self._standing if rule.only_if and rule.is_about(doer, verb))

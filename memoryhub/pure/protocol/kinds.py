@@ -91,6 +91,9 @@ def proposal_in(answer: str) -> int | None:
 
 
 def is_no_error(answer: str) -> bool:
-    """Return whether an answer to a change that became part of a proposal is no error of the tool. The sentence of the
-    answer decides this, so the result is the same when the call is sent again."""
+    """Return whether this answer counts as no error of the tool, although the change was not made but became part of a
+    proposal.
+
+    The sentence of the answer decides this, so the result is the same when the call is sent again.
+    """
     return answer.startswith(PROPOSED) and answer.partition(". ")[2].startswith(NO_ERROR)

@@ -196,7 +196,7 @@ def name(path: str) -> str:
 
 
 def subtree(path: str) -> tuple[str, str]:
-    """Return (low, high). A path lies under the directory if `low <= path < high`, compared by code point."""
+    """Return (low, high). A path is under the directory if it is at least `low` and less than `high`, by code point."""
     return path + "/", path + "0"
 
 

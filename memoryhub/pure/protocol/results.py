@@ -248,8 +248,9 @@ def refused_by_rule(path: str, verb: str, reason: str) -> str:
 
 
 def proposed_too_often(path: str, verb: str, opened: int, reason: str, has_session: bool = True) -> str:
-    """Return the error for a change that would open a proposal, if the session has opened as many as a path rule
-    lets it (`opened`). If `has_session` is false, the calls of the key without a session on this day are meant."""
+    """Return the error for a change that would open a proposal, if the session has already opened as many as a path
+    rule allows (`opened`). If `has_session` is false, the calls of this key without a session opened them, on this
+    day."""
     count = f"{opened:,} proposal" + ("" if opened == 1 else "s")
     said = f"this session has already made {count}, and may make no more here"
     if not has_session:

@@ -68,8 +68,8 @@ def _many(text: str, old: str) -> str:
 
 
 def insert(path: str, text: str, insert_line: object, insert_text: str) -> str:
-    """Return the text with `insert_text` inserted after the line `insert_line`, ending with LF. Raises ToolError for a
-    line out of range."""
+    """Return the text with the line `insert_text` inserted after the line number `insert_line` (0: at the start). The
+    inserted line, and the line before it, end with LF. Raises ToolError for a number out of range."""
     lines, line = count_lines(text), integer(insert_line)
     if line is None or not 0 <= line <= lines:
         raise ToolError(results.invalid_insert_line(insert_line, lines))

@@ -65,7 +65,8 @@ class Policy:
         return not self.paused and (self.keep_versions, self.keep_version_days) != (None, None)
 
     def cutoffs(self, now: datetime) -> "Cutoffs | None":
-        """Return the Cutoffs at `now`, by which many memories are compared fast; None if the policy expires nothing."""
+        """Return the Cutoffs at `now`, with which many memories can be checked fast. None if the policy moves no memory
+        to the trash."""
         if not self.expires:
             return None
         rules = (self.expire_unread_days, self.expire_unchanged_days, self.expire_older_days)
@@ -81,10 +82,10 @@ class Policy:
 
 
 class Cutoffs(NamedTuple):
-    """Moments by which a policy decides whether a memory is due, one for each of its rules; None: it has no such rule.
+    """Moments by which a policy decides whether a memory is due, one for each of its rules (None: it has no such rule).
 
-    By the rules, a memory is due if it was last read at or before `unread`, last changed at or before `unchanged`, or
-    created at or before `older`. With `together`, all of its rules must say so, otherwise one is enough.
+    A memory is due by a rule if it was last read at or before `unread`, last changed at or before `unchanged`, or
+    created at or before `older`. With `together`, the memory must be due by all rules of the policy, otherwise by one.
     """
 
     unread: datetime | None
@@ -169,7 +170,8 @@ class Chooser:
         return None
 
     def _look_at(self, directory: str) -> list[tuple[Policy, Matcher, int]]:
-        """Return (policy, matcher, positions) of policies that can match in a directory, up to one that always does."""
+        """Return (policy, matcher, positions) of each policy that can match in a directory, the most specific first.
+        After a policy that matches every memory there, the list ends."""
         found: list[tuple[Policy, Matcher, int]] = []
         for policy, matcher in self._ready:
             states = matcher.in_directory(directory)
@@ -184,12 +186,14 @@ class Chooser:
 
 
 def chosen(policies: Iterable[Policy], path: str) -> Policy | None:
-    """Return the only policy that applies to a path: the most specific one that matches, even if it is paused."""
+    """Return the one policy that applies to a path: the most specific one that matches, even if it is paused. None if
+    none matches."""
     return Chooser(list(policies)).of(path)
 
 
 def for_entries(policies: Iterable[Policy]) -> Policy | None:
-    """Return the policy for audit entries: the store's policy without a pattern, else the hub's."""
+    """Return the policy for audit entries: the store's policy without a pattern, or else the hub's. None if there is
+    neither."""
     whole = [policy for policy in policies if not policy.pattern]
     return min(whole, key=attrgetter("specificity"), default=None)
 
@@ -236,8 +240,8 @@ def later(since: datetime, days: int) -> datetime | None:
 
 
 def due_next(policy: Policy | None, facts: Facts) -> Due | None:
-    """Return the first thing that will happen to a memory if no one reads or changes it. None if nothing will
-    happen."""
+    """Return when, and by which rule, a memory will next be removed if no one reads or changes it: moved to the trash
+    or, if it is in the trash, removed from there. None if it will not be removed."""
     if facts.deleted_at is not None:
         return _purge(policy, facts, facts.deleted_at)
     if policy is None or not policy.expires or (policy.keeps_approved and facts.approved):
@@ -303,7 +307,8 @@ def removable(policy: Policy, versions: Sequence[VersionFacts], now: datetime) -
 
 def pruned_since(policy: Policy, newest: VersionFacts, moments: Mapping[int, datetime]) -> tuple[datetime, datetime]:
     """Return (since, due) for `newest`, the newest version that the policy removes: the moment from which the rule
-    counts, and the moment from which it may be removed. `moments` maps the numbers of versions to their moments."""
+    counts, and the moment from which this version may be removed. `moments` maps the numbers of versions to their
+    moments."""
     superseded = moments.get(newest.number + (policy.keep_versions or 1), newest.created_at)
     if policy.keep_version_days is None:
         return superseded, superseded

@@ -20,9 +20,10 @@ MOST_STARS = 20
 
 
 def cleaned(pattern: str) -> str:
-    """Return a pattern in its stored form: "" for `/` and for blanks, which match every path. Raises BadPattern.
+    """Return a pattern in its stored form. A pattern of white space or of `/` alone becomes "", which matches every
+    path. Raises BadPattern.
 
-    It is composed (NFC), as every path is, because a decomposed letter would match none of them.
+    The pattern is composed (NFC), as every path is, because a decomposed letter would match none of them.
     """
     pattern = pattern.strip()
     if pattern in ("", "/"):

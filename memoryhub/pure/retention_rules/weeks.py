@@ -61,7 +61,8 @@ def coming(at: datetime, weeks: int) -> list[Week]:
 
 
 def first_due(policy: Policy, history: History) -> Due | None:
-    """Return what would have expired a memory if the policy had always been in force. None: nothing would have."""
+    """Return when, and by which rule, a memory would first have been moved to the trash if the policy had always been
+    in force. None: it would not have been."""
     moments = sorted({history.created_at, *history.changes, *history.reads, *filter(None, [history.restored_at])})
     facts = Facts(history.path, history.created_at, history.created_at, approved=history.approved)
     changes, reads = set(history.changes), set(history.reads)
@@ -89,7 +90,8 @@ def replay(choose: Callable[[str], Policy | None], histories: Iterable[History],
 
 
 def counted(dues: Iterable[tuple[datetime, int]], weeks: Sequence[Week]) -> Weeks:
-    """Return the number and bytes of (moment, bytes) pairs in each week. The end of a week belongs to the next one."""
+    """Return the weeks with the number of `dues`, which are (moment, bytes), in each of them, and the sum of their
+    bytes. A moment at the end of a week belongs to the next week."""
     first, last = weeks[0].start, weeks[-1].end
     counts, sizes, before = [0] * len(weeks), [0] * len(weeks), 0
     for moment, size in dues:

@@ -170,7 +170,7 @@ def _wanted(kinds: frozenset[str] | None) -> list[tuple[str, Callable[[Text], ob
 
 
 def _without_orders(text: str, places: list[Place]) -> list[Place]:
-    """Return the places whose values give no orders."""
+    """Return the places whose values contain no instructions to a model."""
     if not may_have_instructions(Text("\n".join(text[slice(*place)] for place in places))):
         return places
     return [place for place in places if not any(True for _ in instructions(Text(text[slice(*place)])))]

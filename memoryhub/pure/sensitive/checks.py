@@ -49,7 +49,7 @@ def is_date(year: int, month: int, day: int) -> bool:
 
 
 def six_digit_date(digits: str, order: str) -> bool:
-    """Return whether six digits can be a date, which has no century. `order` is `ymd` or `dmy`."""
+    """Return whether six digits can be a date; the date has no century. `order` is `ymd` or `dmy`."""
     year, day = (digits[:2], digits[2:6]) if order == "ymd" else (digits[4:6], digits[2:4] + digits[:2])
     return day in _DAYS and (day != "0229" or int(year) % 4 == 0)
 

@@ -91,8 +91,8 @@ _END = "(?![0-9A-Za-z_-])"
 
 
 def _any_of(forms: Sequence[Form]) -> tuple[str, tuple[Check, ...]]:
-    """Return one shape of all forms, and the check of each group in it. The last group that matched ends where the
-    number ends.
+    """Return one regular expression for all these forms, and the checks of its groups, in order. Each form has a group.
+    The last group that took part in a match ends where the number ends.
 
     Digits with which several forms begin are compared once.
     """
@@ -141,7 +141,8 @@ def _name(name: str) -> re.Pattern[str]:
 
 
 def _named_number(form: Form) -> re.Pattern[str]:
-    """Return a pattern of the character before a number, which is fast to find, and the number: its last group."""
+    """Return a pattern for a number and the character before it, with which the search is fast. The last group of the
+    pattern is the number."""
     return re.compile(f"[^{_BEFORE[1:]}((?i:{form.shape}){_END})", re.ASCII)
 
 

@@ -129,7 +129,8 @@ def instructions(text: Text) -> Iterator[Place]:
 
 
 def may_have_instructions(text: Text) -> bool:
-    """Return False if no line of the text has instructions when it is looked at alone."""
+    """Return False only if no line of the text, looked at alone, has instructions. This test is quicker than
+    `instructions`."""
     spaced = _spaced(text.low) + " "
     spelt = " o " in spaced or " e " in spaced
     return spelt or _BEGINNING.search(spaced) is not None or _CJK.search(text.text) is not None

@@ -171,10 +171,10 @@ def _cards_in_lines(text: Text) -> Iterator[Place]:
 
 
 def _fits_card(digits: str) -> bool:
-    """Return whether a card may have these digits. It depends on how many digits there are.
+    """Return whether these digits can be the number of a card, by their count and the first of them.
 
-    Fewer than 14 must be those of a Maestro card. 15 or 16 may begin with any digit, 14 or more than 16 with 3 to 6;
-    they may not all be equal.
+    Fewer than 14 digits: they begin as the number of a Maestro card. 15 or 16: any first digit. 14, or more than 16:
+    the first is 3 to 6. With 14 or more, the digits must not all be equal.
     """
     if len(digits) < 14:
         return _MAESTRO.match(digits) is not None

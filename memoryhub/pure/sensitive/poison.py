@@ -89,8 +89,8 @@ _STOLEN = re.compile(
 
 
 def bidirectional(text: Text) -> Iterable[Place]:
-    """Return characters that change the direction of writing. On a line of Hebrew or Arabic, direction marks are
-    legitimate."""
+    """Return the places of characters that change the direction of writing. On a line of Hebrew or Arabic, direction
+    marks are legitimate, and are left out."""
     if text.text.isascii() or not _BIDIRECTIONAL.search(text.text):
         return []
     found: list[Place] = []
@@ -112,7 +112,8 @@ def bidirectional(text: Text) -> Iterable[Place]:
 
 
 def invisible(text: Text) -> Iterator[Place]:
-    """Yield invisible characters, except those that a script or an emoji needs, and a byte order mark at the start."""
+    """Yield the places of invisible characters. Those that a script or an emoji needs, and a byte order mark at the
+    start, are left out."""
     if text.text.isascii() or not _ANY_UNSEEN.search(text.text):
         return
     for match in text.each(_RUN.finditer(text.text), 1):
@@ -124,8 +125,8 @@ def invisible(text: Text) -> Iterator[Place]:
 
 
 def role_tags(text: Text) -> Iterator[Place]:
-    """Yield tags that separate the speakers of a conversation, and lines that begin with the name of a speaker and an
-    order."""
+    """Yield the places of tags that separate the speakers of a conversation, and of lines that begin with the name of a
+    speaker and an order."""
     low = text.low
     beginnings = sum(map(low.count, "<[#"))
     text.spend(beginnings // 12)
@@ -147,7 +148,8 @@ def _speakers(text: Text) -> Iterator[Place]:
 
 
 def placeholder_urls(text: Text) -> Iterator[Place]:
-    """Yield URLs made to carry data away: hosts that capture requests, made-up hosts, and queries with a placeholder.
+    """Yield the places of URLs made to carry data away: their host captures requests or is made up, or their query has
+    a placeholder.
 
     A placeholder counts if its name suggests data that the reader has. In a Markdown image every placeholder counts,
     because showing the image sends the data.

@@ -74,7 +74,7 @@ def _after_dashes(text: str, position: int) -> int:
 
 
 def hub_keys(text: Text) -> Iterator[Place]:
-    """Yield keys of this hub: `mh_` and 32 random bytes in base64url."""
+    """Yield the places of keys of this hub: `mh_` and 32 random bytes in base64url."""
     if "mh_" in text.text:
         for match in text.each(_HUB_KEY.finditer(text.text), 2):
             if text.stands_alone(*match.span()) or text.before(match.start()) == "_":

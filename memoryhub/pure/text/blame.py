@@ -1,7 +1,8 @@
-"""Blame: which version introduced each line of a memory. Its versions are walked backwards, with bounded work.
+"""Blame: which version introduced each line of a memory. The versions are examined from the newest to the oldest, with
+bounded work.
 
-A line ends at a line feed, and is the same line whether or not the text ends with one. Versions with the same text
-(after a rename or a restore) share one blame, that of the first version with the text.
+A line ends at a line feed. The last line of a text stays the same line if only its line feed is added or removed.
+Versions with the same text (after a rename or a restore) share one blame, that of the first version with the text.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -89,10 +90,11 @@ def _taken_back(
     text_of: TextOf,
     work: Work,
 ) -> Iterator[tuple[int, list[int]]]:
-    """Yield (place, lines taken) for each (id, place) in `older`: the text took these lines back from that older text.
+    """Yield (place, lines) for each (id, place) in `older` from which `text` took lines back. `id` is the id of the
+    older text, and `lines` has, for each line of that text, the line into which it came back (-1: none).
 
-    Only lines in `areas`, which differ from the text before, can be taken back. Those that were are marked in the
-    argument `lines`, so that they are not searched for again.
+    Only lines in `areas`, which differ from the text before, can be taken back. A line that was taken back is set to -1
+    in the argument `lines`, so that it is not searched for again.
     """
     added = [line for area in areas for line in range(area[2], area[3]) if lines[line] >= 0]
     for id, place in older:

@@ -1,7 +1,7 @@
 """The changed lines between two consecutive texts of a memory.
 
-Only the part in which the texts differ is compared. It is cut at lines that occur once on either side: a comparison
-line by line from end to end would take a hundred times as long as showing the page.
+Only the part in which the texts differ is compared. This part is first cut at lines that occur exactly once in each
+text, because to compare it line by line from end to end would take a hundred times as long as showing the page.
 """
 
 from collections.abc import Iterator
@@ -148,7 +148,8 @@ def _far_apart(old: str, new: str, area: Area, work: Work, depth: int) -> Iterat
 
 
 def _cut(old: str, new: str, area: Area) -> Block | None:
-    """Return a common block around a line that occurs once on either side. It must be at least as long as its cost.
+    """Return a common block around a line that occurs exactly once in each text. The block must be at least as long as
+    its cost.
 
     The cost is how many characters can no longer be matched once the block is fixed.
     """
@@ -171,7 +172,8 @@ def _cut(old: str, new: str, area: Area) -> Block | None:
 
 
 def _once(old: str, new: str, area: Area, start: int, end: int) -> int:
-    """Return the offset in the new text of the old line [start, end), or -1 if it is not there once in both texts."""
+    """Return the offset in the new text of the old line [start, end). Return -1 unless the line occurs exactly once in
+    each text."""
     o, o_end, n, n_end = area
     line = old[start - 1 : end]
     found = new.find(line, max(n - 1, 0), n_end)

@@ -231,7 +231,7 @@ def _parts(texts: _Texts, changes: Sequence[Area], context: int | None) -> Itera
 
 
 def _equal(texts: _Texts, where: Where, top: int | None, bottom: int | None) -> Iterator[Row | Gap]:
-    """Yield equal lines: the first `top`, a gap, and the last `bottom`; all of them if one of both is None.
+    """Yield equal lines: the first `top`, a gap, and the last `bottom`. If `top` or `bottom` is None, yield all lines.
 
     A gap of one line is shown as the line, which takes no more room.
     """

@@ -142,8 +142,12 @@ def understood(words: Sequence[Word], keys: Container[str], names: Names, verbs:
 
 
 def _parts(found: Found, typed: Sequence[Word], verbs: Verbs) -> list[Word | Term]:
-    """Return the filter that a phrase means. A verb before “by” becomes a filter or a word of its own, unless it adds
-    nothing to the author. A “not” before such a verb remains a word, because filters cannot express it."""
+    """Return the words `typed` as filters. They are a phrase that means the filter `found`, perhaps after a verb and
+    “by”, as in “approved by Ada”.
+
+    A verb before “by” becomes a filter or a word of its own, unless it adds nothing to the author. A “not” before such
+    a verb remains a word, because filters cannot express it.
+    """
     key, value, _count = found
     at = 1 if typed[0].text.lower() == "not" else 0
     verb = typed[at].text.lower()
@@ -239,8 +243,9 @@ def _place_or_time(first: str, words: Sequence[Word]) -> Found | None:
 
 
 def _edge(first: str, words: Sequence[Word]) -> Found | None:
-    """Return the filter that a day, or a day and a time such as “2026-01-31 14:30”, means after the word `first`: that
-    for the start after “since”, else that for the end."""
+    """Return the filter that `words` mean after the word `first`, if they begin with a day, or with a day and a time
+    such as “2026-01-31 14:30”. After “since” it is the filter for the start, otherwise the one for the end. Return None
+    if they do not begin so."""
     second = words[0].text
     if _MOMENT.fullmatch(second):
         return "from" if first == "since" else "to", second, 2

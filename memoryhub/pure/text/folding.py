@@ -134,7 +134,8 @@ def chosen_lines(numbers: Sequence[Sequence[int]], most: int) -> list[int]:
 
 
 def window(line: str, found: Sequence[Span]) -> Span:
-    """Return the columns of a line to show: at most LONGEST_LINE, which begin just before the first match."""
+    """Return the part of a line to show, as columns. It has at most LONGEST_LINE characters, and in a longer line
+    begins a little before the first match."""
     if len(line) <= LONGEST_LINE:
         return 0, len(line)
     start = max(0, found[0][0] - BEFORE_FOUND) if found else 0

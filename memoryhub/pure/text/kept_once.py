@@ -34,7 +34,8 @@ def lean(input: str, text: str) -> str:
 
 
 def whole(value: str) -> str:
-    """Return the input of an entry. `value` is what is stored; after a mark, with BREAK and the text of the version.
+    """Return the input of an entry, put together from `value`. If the stored input has a mark, `value` is the stored
+    input, BREAK and the text of the version; otherwise it is the stored input alone.
 
     A value that no hub has written is returned as it is, because it matches no commitment.
     """

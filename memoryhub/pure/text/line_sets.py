@@ -89,7 +89,8 @@ class Moves:
         self._ends.append(float("inf"))
 
     def after(self, lines: LineSet) -> LineSet:
-        """Return where those of `lines`, which are of the old text, are in the new text that it still has."""
+        """Return the numbers that `lines`, which are lines of the old text, have in the new text. Lines that the new
+        text no longer has are left out."""
         return LineSet.of_runs(run for first, last in lines.runs for run in self._moved(first, last))
 
     def _moved(self, first: int, last: int) -> Iterator[Run]:

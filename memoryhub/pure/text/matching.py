@@ -115,8 +115,8 @@ def _pairs(old: Sequence[str], new: Sequence[str], area: Area, budget: Budget, s
 
 
 def _pairs_of_parts(old: Sequence[str], new: Sequence[str], area: Area, budget: Budget, splits: int) -> list[Pair]:
-    """Return the pairs of a large area. It is cut at elements that occur once on either side; without such elements
-    there are no pairs."""
+    """Return the pairs of a large area. The area is cut at elements that occur exactly once on each side; without such
+    elements there are no pairs."""
     anchors = _anchors(old, new, area) if splits else []
     if not anchors:
         budget.passed = True
@@ -150,8 +150,8 @@ def _anchors(old: Sequence[str], new: Sequence[str], area: Area) -> list[Pair]:
 def _longest(candidates: Sequence[tuple[int, Sequence[int]]]) -> list[Pair]:
     """Return the longest chain of pairs that rises on both sides, after Hunt and Szymanski: one bisection per pair.
 
-    A candidate is an old position and the new positions of equal elements. Old positions rise; the new ones of each
-    fall.
+    A candidate has an old position, and the new positions of the elements that equal the one there. The candidates are
+    in rising order of their old positions. The new positions of one candidate are in falling order.
     """
     ends: list[int] = []
     chains: list[tuple[int, int, object]] = []

@@ -130,8 +130,8 @@ def mark_for(*texts: str) -> int:
 
 
 def unmarked(text: str, mark: int) -> Merge:
-    """Return the Merge that a text shows, which `Merge.marked` wrote with markers of the length `mark`. The text may
-    have been edited since then: only conflicts with all four markers count."""
+    """Return the Merge from which `Merge.marked` made this text, with markers of the length `mark`. The text may have
+    been edited since then: only conflicts with all four markers count."""
     lines = lines_of(text)
     starts = [mark * sign for sign in "<|=>"]
     parts: list[str | Conflict] = []

@@ -28,7 +28,8 @@ class NameForms:
         self._forms = [(_pattern(some), [_unchanging(word) for word in some]) for some in words if any(some)]
 
     def within(self, text: str) -> set[str]:
-        """Return the forms that occur in a text, as they are written there, except the spellings of the texts."""
+        """Return the forms that occur in a text, as they are written there. A form that is only another spelling of one
+        of the given texts is left out."""
         folded = loose(text)
         patterns = [pattern for pattern, parts in self._forms if all(part in folded for part in parts)]
         if not any(pattern.search(folded) for pattern in patterns):

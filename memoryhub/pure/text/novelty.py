@@ -143,7 +143,8 @@ def apart(spans: Iterable[Span], others: Sequence[Span]) -> list[Span]:
 
 
 def shifted(spans: Iterable[Span], text: str, masked: Sequence[Span]) -> list[Span]:
-    """Return the spans at their positions after the spans `masked`, which must overlap none of them, were masked."""
+    """Return the spans at the positions that they have after the spans `masked` were masked. None of the spans may
+    overlap one of `masked`."""
     found: list[Span] = []
     position, by = 0, 0
     for span in spans:

@@ -29,7 +29,8 @@ _ONE, _THREE, _BEGIN, _WORD = (kind << 20 for kind in range(1, 5))
 
 @dataclass(frozen=True, slots=True, order=True)
 class Entry:
-    """A memory's id, its path, and its folded path. Entries have an order: two paths may differ in case alone."""
+    """A memory's id, its path, and its folded path. Entries can be compared with each other (`order`), because results
+    are sorted, and two paths with the same folded path are sorted by their entries."""
 
     id: str
     path: str

@@ -18,7 +18,8 @@ _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
 
 def ago(value: str) -> timedelta | None:
-    """Return how long before now a value such as 30m, 24h, 7d or 2w is, or None."""
+    """Return how long before now a moment is that is written as 30m, 24h, 7d or 2w, for example. None for any other
+    value."""
     found = _AGO.fullmatch(value)
     return timedelta(**{UNITS[found[2]]: int(found[1])}) if found else None
 

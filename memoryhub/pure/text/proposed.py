@@ -89,9 +89,9 @@ def joined(wishes: Iterable[Wish], work: Work) -> Joined:
     """Return several wishes, oldest first, as one.
 
     The result has the changes of all wishes; if two change the same line, it has the change of the later wish. After a
-    wish was made, someone else may have changed its lines in the memory. The result then begins with these lines as the
-    wish found them, so that `onto` finds the conflict. But if a later wish is about the lines of that other change, the
-    result begins with those. Raises ValueError without wishes, and OutOfWork.
+    wish was made, someone else may have changed its lines in the memory. The text `seen` of the result then has these
+    lines as the wish saw them, so that `onto` finds the conflict. But if a later wish is about the lines as the other
+    person changed them, `seen` has the changed lines. Raises ValueError without wishes, and OutOfWork.
     """
     every = list(wishes)
     if not every:

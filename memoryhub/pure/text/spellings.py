@@ -59,8 +59,8 @@ class Spellings:
         self._pattern = re.compile("|".join(part for part in parts if part) or "(?!)")
 
     def is_same(self, spelling: str) -> bool:
-        """Return whether a spelling has the loose form of one of the texts. A spelling without it that
-        `within` has found differs from the texts also in the spaces between its words."""
+        """Return whether a spelling has the loose form of one of the texts. `within` also finds spellings that do not:
+        they differ from the texts in the spaces between words, too."""
         return loose(spelling) in self.folded
 
     def within(self, text: str) -> set[str]:
@@ -140,7 +140,8 @@ class _Near:
 
 
 def _nears(folded: str) -> Iterator[_Near]:
-    """Yield each word of a folded text that has at least NEAR_LETTERS letters and nothing else."""
+    """Yield a _Near for each word of a folded text. Words with fewer than NEAR_LETTERS letters, or with characters that
+    are no letters, are left out."""
     words = [word for word in _BETWEEN.split(folded) if word]
     for at, word in enumerate(words):
         if len(word) < NEAR_LETTERS or not word.isalpha():

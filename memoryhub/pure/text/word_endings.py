@@ -1,4 +1,5 @@
-"""The forms of a searched word: with them, an English ending of the word hides no text that has another ending."""
+"""The forms of a searched word. With them, a search for a word with an English ending also finds texts that have the
+word with another ending."""
 
 import re
 from collections.abc import Iterable, Iterator

@@ -41,7 +41,7 @@ def escape(character: str) -> str:
 
 
 def escape_obeyed(name: str, directory: str = "") -> str:
-    """Return a name in which those characters are escaped for which a program would obey it.
+    """Return a name in which the characters are escaped that would make a program obey the name.
 
     Escapes that were made before can be the reason: `:~1` has become `%3A~1`, the form of a short name of Windows.
     """

@@ -104,7 +104,8 @@ def composed(name: str) -> str:
 
 
 def require_apart(names: Iterable[str]) -> None:
-    """Raise Refused if a place, which is in NFC, occurs twice, or if it is both a text and a directory of another."""
+    """Raise Refused if a place, which is in NFC, occurs twice, or if it is the place of a text and also a directory
+    above another place."""
     seen: set[str] = set()
     for name in names:
         if name in seen:

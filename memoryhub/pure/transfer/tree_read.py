@@ -157,7 +157,7 @@ def places(manifest: bytes, bounds: Bounds) -> dict[str, tuple[str, object]]:
 
 
 def _by_manifest(texts: Mapping[str, bytes], listed: Mapping[str, tuple[str, object]]) -> Read:
-    """Return the memories, each at the path that the manifest says."""
+    """Return the memories in `texts`, each at the path that the manifest (`listed`) names for it."""
     at = [(listed[name][0] if name in listed else "/" + name, content) for name, content in sorted(texts.items())]
     for path, _ in at:
         if not path.startswith("/"):

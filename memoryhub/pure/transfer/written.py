@@ -18,8 +18,8 @@ JsonRow = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """The facts about an export. `store` are the facts in the line of the store, `path` is the exported directory, and
-    `seq` the audit entry of the export."""
+    """The facts about an export. `store` has the values of the line that describes the store, `path` is the exported
+    directory, and `seq` the audit entry of the export."""
 
     hub: str
     store: JsonRow

@@ -39,7 +39,8 @@ class Commit:
 
 
 def only_text(commit: Commit) -> str | None:
-    """Return the text of a commit of the hub's own stream. Raises Refused unless the commit writes exactly one text."""
+    """Return the text that a commit of the hub's own stream writes. Raises Refused unless the commit writes exactly one
+    file, and this file is a text."""
     if len(commit.changed) != 1:
         raise Refused("A commit of the stream does not write exactly one text.")
     (content,) = commit.changed.values()

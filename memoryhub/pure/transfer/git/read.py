@@ -51,7 +51,8 @@ def read(data: Data, bounds: Bounds, only_memory_files: bool = False, exclude: E
 
 
 def _chosen(told: list[_FoundMemory], only_memory_files: bool, exclude: Exclude) -> list[_FoundMemory]:
-    """Return those of the texts `told` that are imported, chosen by their paths: no hub wrote their stream."""
+    """Return those of the memories `told` that are imported. They are chosen by their paths, because no hub wrote the
+    stream."""
     kept = [one for one in told if not exclude.has(one.path[1:])]
     taken = frozenset(tree_read.chosen({one.path[1:] for one in kept}, only_memory_files))
     for one in kept:

@@ -12,7 +12,7 @@ class Tree:
 
     At the end it is the tree of the store. Before that, memories may exchange paths within one audit entry: the memory
     that wrote last at a path has it. A version that was never current here (`is_past`, because its history was
-    imported) may have the path of another memory. It goes aside, to a place that is free.
+    imported) may have the path of another memory. Such a version is written to a free place instead.
     """
 
     def __init__(self) -> None:

@@ -19,7 +19,8 @@ def thread_of(line: Line) -> BundledThread:
 
 
 def talks_of(line: Line, changes: int) -> tuple[BundledTalk, ...]:
-    """Return the conversations about a proposal from its line. `changes` is how many it has. Raises Refused."""
+    """Return the conversations about a proposal from its line. `changes` is how many changes the proposal has. Raises
+    Refused."""
     told = line.get("threads", [])
     if not isinstance(told, list) or not all(isinstance(one, dict) for one in told):
         raise Refused("A proposal's threads are no list of conversations.")
