@@ -89,7 +89,8 @@ def _after(last: datetime | None) -> datetime | None:
 
 
 def _whole(store_id: str, entries: list[AuditEntry]) -> list[Json]:
-    """Return the entries as JSON, newest first. They are read again, now with their long columns."""
+    """Return the entries as JSON, newest first. They are read from the database again, because `entries` lack their
+    long columns."""
     found = AuditEntry.objects.of_chain(store_id).of_seqs(entry.seq for entry in entries).newest()
     return [as_json(entry, full=True) for entry in found]
 

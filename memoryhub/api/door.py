@@ -1,4 +1,5 @@
-"""The API's door: every answer under /v1 is JSON in one envelope, with a request id."""
+"""The API's door. It answers requests under /v1: every error is JSON in one envelope, and every answer has a request
+id."""
 
 import logging
 from collections.abc import Callable
@@ -31,7 +32,7 @@ def is_here(path: str) -> bool:
 
 
 def answer(request: HttpRequest) -> HttpResponseBase:
-    """Return the view's answer, or an error in the envelope; cookies are ignored."""
+    """Return the answer of the operation at the request's address, or an error in the envelope. Cookies are ignored."""
     request_id = ids.new_id(ids.REQUEST, timezone.now())
     request_ids.current.set(request_id)
     request_ids.trace.set(request.headers.get("traceparent", "") if settings.MEMORYHUB_SPANS else None)

@@ -112,8 +112,9 @@ class Checkpoints:
 
 
 class Forgetting:
-    """Deletes rows that are too old. Most of them age by the clock of the hub's running time. Browser sessions age by
-    the system's clock, and so do the counts of refused requests; the audit gets an entry for each of these counts."""
+    """Deletes rows that are too old. Of most rows, the age is measured by the clock of the hub's running time; of
+    browser sessions and of counts of refused requests, by the system's clock. The audit gets an entry for each count of
+    refused requests."""
 
     def __init__(self, seconds: Seconds) -> None:
         self.seconds = seconds

@@ -59,7 +59,7 @@ class State:
 class Sync:
     """Keeps the directory `root` in step with a memory store, or with the directory `path` of that store.
 
-    `say` takes each line for a person.
+    `say` is called with each line that is to be shown to a person.
     """
 
     def __init__(self, client: anthropic.Anthropic, store: str, path: str, root: Path, say: Say) -> None:
@@ -147,9 +147,9 @@ class Sync:
             self.state.files[relative] = digest
 
     def _bring(self, relative: str, memory: Any, here: str | None, told: str = "", more: str = "") -> None:
-        """Give the file the text of `memory`, or delete the file if that is None.
+        """Give the file the text of `memory`, or delete the file if `memory` is None.
 
-        `told` is the word for this in the line for a person, and `more` are further words.
+        `told` is the word for this in the line that is shown to a person, and `more` are further words.
         """
         try:
             self.folder.require(relative, here)  # before the hub notes that the text was read
@@ -224,7 +224,8 @@ class Sync:
         self._bring(relative, memory, here, "put back", why + kept)
 
     def _keep_both(self, relative: str, here: str | None, memory: Any) -> None:
-        """Give the file the text of the memory, and its own text to a file beside it, which is sent as any other."""
+        """Give the file the text of the memory. The file's own text is first stored in a new file beside it, which is
+        later sent as any other file."""
         name = PurePosixPath(relative)
         beside = str(name.with_name(f"{name.stem}.conflict-{str(here)[:8]}{name.suffix}"))
         data = self.folder.read(relative)

@@ -227,7 +227,8 @@ class Watch:
 
 @contextlib.contextmanager
 def unstopped() -> Iterator[_Running | None]:
-    """Do what must not be stopped half way: the request of this thread is stopped before or after the block."""
+    """Protect what must not be stopped half way. If the request of this thread has to be stopped, that happens before
+    or after the `with` block."""
     running: _Running | None = getattr(_thread, "running", None)
     if running is None:
         yield None
@@ -296,8 +297,8 @@ def _is_at_a_lock(thread: int) -> bool:
 
 
 def _enters_a_block(frame: FrameType) -> bool:
-    """Return whether the current step is the call with which a block of `with` begins: since Python 3.14 a
-    thread can be stopped at this step, before the block."""
+    """Return whether the current step is the call with which a `with` block begins. Since Python 3.14, a thread can be
+    stopped at this step, before the block."""
     step = frame.f_code.co_code[max(0, frame.f_lasti - 2)]
     return dis.opname[step] == "LOAD_SPECIAL"
 

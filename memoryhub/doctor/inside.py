@@ -168,7 +168,7 @@ def _without_key(there: schedule.State) -> Finding:
 
 
 def audit(now: datetime) -> Iterator[Finding]:
-    """Report newest entries that were changed, and a verification of all entries that failed or is long ago."""
+    """Report if the newest entries were changed, or if the last run of `verify_audit` failed or is long ago."""
     for problem in newest.problems() if _has_audit_key() else ():
         yield error("audit", f"In the audit, {problem}.", "Run manage.py verify_audit, and find out who changed it.")
     last = runs.last()

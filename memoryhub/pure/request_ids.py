@@ -1,4 +1,5 @@
-"""The id of the request that a thread answers, for its lines in the log, and the trace that it belongs to."""
+"""The id of the request that a thread answers, which its lines in the log contain, and the trace that the request
+belongs to."""
 
 from contextvars import ContextVar
 

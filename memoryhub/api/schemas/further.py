@@ -83,7 +83,7 @@ class FoundLine(Object):
 
 
 class MemoryMatch(Object):
-    """A memory that contains all words."""
+    """A memory that contains all words of a search."""
 
     type: Literal["memory_match"]
     memory: Memory = Field(description="The memory in its basic view.")

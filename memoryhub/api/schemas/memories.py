@@ -70,7 +70,7 @@ class ChangedView(Filters):
 
 
 class RetrievedView(Filters):
-    """The view of the item."""
+    """The view of the item that is retrieved."""
 
     view: View = Field("full", description=_VIEW)
 

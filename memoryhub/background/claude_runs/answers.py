@@ -205,7 +205,8 @@ def _read(client: Any, parameters: dict[str, Any], put: Callable[[Any], None]) -
 
 
 def _events(stream: Any) -> Iterator[Any]:
-    """Yield the events of a stream. Raises Failed for what is no JSON: the error of the SDK would quote the answer."""
+    """Yield the events of a stream. Raises Failed if one is no JSON, because the SDK's own error would quote the
+    answer."""
     try:
         yield from stream
     except ValueError:

@@ -107,8 +107,8 @@ class Taker:
     def run(self, stop: threading.Event) -> None:
         """Take runs until `stop` is set; the threads that work on them then end, too.
 
-        On SQLite only one process works on runs. So a run that is marked as running before this process takes any was
-        left by a killed process.
+        On SQLite only one process works on runs. So if a run is marked as running before this process has taken any,
+        its process was killed.
         """
         wait, is_first = EVERY, connection.vendor == "sqlite"
         while not stop.wait(wait):

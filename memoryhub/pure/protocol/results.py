@@ -377,7 +377,7 @@ def nothing_to_restore() -> str:
 
 
 def lives_elsewhere(path: str, place: str) -> str:
-    """Return the API's error for restoring a live memory to another path, which only a deleted memory can get."""
+    """Return the API's error for a restore of a live memory that names another path than the memory's own."""
     return f"Error: Path {ROOT}{path} is not where the memory is, which is {ROOT}{place}: rename it instead"
 
 

@@ -47,7 +47,8 @@ def text(line: Line, name: str) -> str:
 
 
 def text_or_none(value: Line, name: str) -> str | None:
-    """Return a text that can be stored, or None. Raises Refused."""
+    """Return the text under `name` in the object `value`, or None if there is none. Raises Refused unless it is a text
+    that can be stored."""
     if value.get(name) is None:
         return None
     found = text(value, name)
@@ -61,7 +62,8 @@ def moment_or_none(value: Line, name: str) -> datetime | None:
 
 
 def number_or_none(value: Line, name: str) -> int | None:
-    """Return a number from 1, or None. Raises Refused."""
+    """Return the whole number under `name` in the object `value`, or None if there is none. Raises Refused if it is
+    below 1 or too large."""
     found = value.get(name)
     if found is None:
         return None
