@@ -112,7 +112,7 @@ def no_nul(get_response: GetResponse) -> GetResponse:
 
 def no_keys(get_response: GetResponse) -> GetResponse:
     """Redirect from an address that contains a whole key, such as a search for it, to the page that says what to do
-    about the key. So no page repeats the key, and it stays in no history."""
+    about the key. So no page repeats the key, and the key stays in no history."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         if request.method not in ("GET", "HEAD") or not WHOLE.search(request.META.get("QUERY_STRING", "")):
@@ -174,7 +174,8 @@ def time_zone(get_response: GetResponse) -> GetResponse:
 
 
 def final_slash(get_response: GetResponse) -> GetResponse:
-    """Redirect people who are signed in from an address with a slash too many at its end to the page without it."""
+    """For people who are signed in, redirect an address with a slash too many at its end to the page without this
+    slash."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         response = get_response(request)

@@ -106,8 +106,8 @@ def retrieve_dream(request: HttpRequest, dream_id: str) -> Json:
 
 @router.post(ONE + "/cancel", auth=needs(Access.MANAGE), response=answers(Dream, 404, 429), summary="Cancel a dream")
 def cancel_dream(request: HttpRequest, dream_id: str) -> Json:
-    """Stops a dream, which then has no result. To cancel it again is 200 and changes nothing; to cancel a dream that is
-    completed or failed is 400."""
+    """Stops a dream, which then has no result. 200 and no change if it is canceled already; 400 if it is completed or
+    failed."""
     call = _on(request)
     run = _found(call, dream_id)
     return _as_json([_done(lambda: dreams.cancel(run, call.asked), "The dream has ended: it cannot be canceled.")])[0]
@@ -115,8 +115,8 @@ def cancel_dream(request: HttpRequest, dream_id: str) -> Json:
 
 @router.post(ONE + "/archive", auth=needs(Access.MANAGE), response=answers(Dream, 404, 429), summary="Archive a dream")
 def archive_dream(request: HttpRequest, dream_id: str) -> Json:
-    """Removes a dream that has ended from the list. A dream that goes on is 400; to archive a dream again is 200 and
-    changes nothing."""
+    """Removes a dream that has ended from the list. 200 and no change if it is archived already; 400 if it has not
+    ended."""
     call = _on(request)
     run = _found(call, dream_id)
     return _as_json([_done(lambda: dreams.archive(run, call.asked), "The dream goes on: cancel it first.")])[0]

@@ -1,7 +1,7 @@
 """What the hub does for every operation: checks in a fixed order, values for the function, and its result as JSON.
 
 Operations are declared on Ninja's routers, which make the OpenAPI document from them. The hub runs them itself, not
-through Ninja: the checks need another order, and a request takes a third of the time.
+through Ninja, because the checks need another order, and because a request then takes a third of the time.
 """
 
 import inspect
@@ -140,7 +140,8 @@ class _Run:
         return f"{ALL_STORES} {self.needs.instead}".rstrip()
 
     def _caller(self, request: HttpRequest, store_id: str | None, at: datetime) -> Caller:
-        """Return the caller; raises Problem: 401, 404, or 403 for too little access, which the hub's audit records."""
+        """Return the caller. Raises Problem: 401, 404, or 403 if the caller's access is not enough. The hub's audit
+        records a 403."""
         caller = requests.caller_of(request, store_id, at, Door.API)
         assert self.needs is not None
         if not caller.access.includes(self.needs.access):

@@ -25,9 +25,9 @@ router = Router()
     summary="Search memories",
 )  # fmt: skip
 def search_memories(request: HttpRequest, memory_store_id: str, query: Query[SearchMemories]) -> Json:
-    """The live memories whose path or text has all words of the query, by path, with the matching lines. Case and width
-    of letters are ignored. A request searches for at most a tenth of a second: continue while `next_page` is not null,
-    even after a page without memories. Each request writes an audit entry with the query."""
+    """The live memories whose path or text has all words of the query, in the order of their paths, with the matching
+    lines. Case and width of letters are ignored. A request searches for at most a tenth of a second: continue while
+    `next_page` is not null, even after a page without memories. Each request writes an audit entry with the query."""
     filters = {"store": memory_store_id, "query": query.query, "path_prefix": query.path_prefix}
     key = cursors.decode("search", filters, query.page, (str,))
     try:

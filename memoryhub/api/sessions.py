@@ -91,7 +91,7 @@ def _matching(caller: Caller, reached: MemoryStoreQuerySet, query: ListSessions)
 
 
 def as_json(session: Session, caller: Caller, reached: MemoryStoreQuerySet) -> Json:
-    """Return a session in the shape of Anthropic's; what the hub does not know is empty."""
+    """Return a session in the shape of Anthropic's sessions; what the hub does not know is empty."""
     agent = session.agent
     lasted = (session.last_seen_at - session.first_seen_at).total_seconds()
     return {

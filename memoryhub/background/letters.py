@@ -190,7 +190,7 @@ def _by(about: About) -> str:
 
 
 def _notice_line(about: About) -> Line:
-    """Return what a notice is about in words, with the address of its page."""
+    """Return a line with the subject of a notice in words, and with the address of its page."""
     one = about.notice
     path = name(one.memory.path) if one.memory else ""
     names = {"name": _by(about), "path": path, "number": about.proposal.number if about.proposal else ""}

@@ -1,7 +1,7 @@
 """The thread that fills the outbox with what is due, and sends its messages through the mail server.
 
-One message is sent after another, and a request never waits for it: it only writes a row. If the mail server does not
-answer, the round ends, and everything is tried again later.
+Messages are sent one after another. A request never waits for the sending: it only writes a row. If the mail server
+does not answer, the round ends, and everything is tried again later.
 """
 
 import logging

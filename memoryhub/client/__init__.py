@@ -367,8 +367,7 @@ def _raise_if_again(sent: Mapping[str, str], paths: Sequence[str]) -> None:
 
 
 def _fewer(error: HubError, most: int) -> int:
-    """Return how many deletions fit into a message beside two listings; raise `error` if they are not fewer than
-    `most`."""
+    """Return the most deletions for one message, by `error.most_calls`. Raise `error` unless that is below `most`."""
     if not isinstance(error.most_calls, int) or not 1 <= error.most_calls < most:
         raise error
     return max(1, error.most_calls - 2)

@@ -42,7 +42,8 @@ class Folder:
         return found
 
     def _digest(self, relative: str, entry: "os.DirEntry[str]") -> str | None:
-        """Return the digest of a file; it is read only if it seems to have changed."""
+        """Return the digest of a file, or None if it cannot be a memory. The file is read only if it seems to have
+        changed."""
         about = entry.stat()
         mark = (about.st_mtime_ns, about.st_size, about.st_ino)
         if relative not in self._seen or self._seen[relative][0] != mark:

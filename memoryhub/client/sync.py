@@ -1,8 +1,8 @@
 """Keeps a directory of files and a memory store of a MemoryHub in step, in both directions: `hub-memory-sync`.
 
-For agents that keep their memory in files, such as Claude Code. Each comparison takes three digests: of the file, of
-the memory, and of the text that both had when they were last the same. If only one side has changed, the other side is
-changed too.
+For agents that keep their memory in files, such as Claude Code. Three digests are compared: that of the file, that of
+the memory, and that of the text which both had when they were last the same. If only one side has changed, the other
+side is changed too.
 """
 
 import argparse
@@ -137,7 +137,8 @@ class Sync:
             self._keep_both(relative, here, memory)
 
     def _settle(self, relative: str, digest: str | None) -> None:
-        """Note that both sides are the same."""
+        """Record that both sides are the same: the file and the memory have the text with this digest (None: neither
+        exists)."""
         self.state.waiting.pop(relative, None)
         self.state.refused.pop(relative, None)
         self.state.tried.pop(relative, None)
@@ -215,7 +216,7 @@ class Sync:
             raise error
 
     def _put_back(self, relative: str, here: str | None, memory: Any, why: str) -> None:
-        """Give the file the text of the memory again. Its own text is kept where no agent reads it."""
+        """Give the file the text of the memory again. The file's own text is kept where no agent reads it."""
         kept = ""
         if here is not None:
             aside = f"{OWN}/refused/{relative}.{here[:8]}"  # no .md at its end: agents read such files at any depth

@@ -86,8 +86,8 @@ STATISTICS = {
 
 
 def write_statistics(using: str, **_: Any) -> None:
-    """Write the statistics. This runs after each migration: a migration that rebuilds a table deletes the table's
-    statistics."""
+    """Write the statistics. This is done after each migration, because a migration that rebuilds a table deletes the
+    table's statistics."""
     connection = connections[using]
     if connection.vendor != "sqlite":
         return

@@ -55,7 +55,8 @@ def options() -> dict[str, Any]:
 
 
 def ask(connect: Callable[[], None], query: str, values: Sequence[object]) -> Rows | None:
-    """Let `connect` take a connection from the pool, which the read `query` tests. Return the rows of this read.
+    """Let `connect` take a connection from the pool, and test the connection with the read `query`. Return the rows of
+    this read.
 
     Without a pool nothing is tested, the query is not sent, and None is returned.
     """

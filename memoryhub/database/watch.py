@@ -90,7 +90,7 @@ class _Running:
         return self.connection.vendor != "sqlite" and self.waited > self.limit * LONGEST_WAIT
 
     def end(self) -> None:
-        """Note that the request has ended. After this function has returned, the request is not stopped any more."""
+        """Record that the request has ended. After this function has returned, the request is not stopped any more."""
         while True:
             try:
                 with self.lock:
@@ -132,7 +132,7 @@ class _Running:
                 self.lock.release()
 
     def look(self, bytes_per_fault: float) -> None:
-        """Add the time since the last check to `waited`, and to `taken` the bytes of memory that the request was the
+        """Add the time since the last check to `waited`. Add to `taken` the bytes of memory that this request was the
         first to touch since then."""
         self.waited += LOOK_EVERY  # not the time in which the whole process was paused
         faults = _faults_of(self.task)
@@ -242,7 +242,7 @@ def unstopped() -> Iterator[_Running | None]:
 
 @contextlib.contextmanager
 def committing() -> Iterator[None]:
-    """Commit what a request did in this block.
+    """Commit the work of a request in the `with` block.
 
     The request is stopped either before the block, or after a commit and with time for its answer.
     """

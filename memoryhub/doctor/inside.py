@@ -120,7 +120,8 @@ def _has_audit_key() -> bool:
 
 
 def written(_: datetime) -> Iterator[Finding]:
-    """Report checkpoints that are missing, wrong, or name entries that are missing."""
+    """Report missing and wrong checkpoints, and the entries that the checkpoints name but the database does not
+    have."""
     if not _has_audit_key():
         return
     file: Path = settings.MEMORYHUB_CHECKPOINT_FILE

@@ -22,8 +22,8 @@ LONGEST_TOKEN = 128
 
 
 def token_of(meta: Json, key: str | None) -> str | None:
-    """Return the token that recognises a repeated call: the Idempotency-Key, else the id of the client's tool_use
-    block.
+    """Return the token by which a repeated call is recognised: the Idempotency-Key, else the id of the client's
+    tool_use block.
 
     Returns None if both are missing. The `id` of a request is no such token: clients count from 0 again whenever they
     start.

@@ -25,7 +25,7 @@ Json = dict[str, Any]
 
 
 def search(store_id: str, arguments: Json, asked: Asked, token: str | None) -> Json:
-    """Return the memories that contain all words, by path."""
+    """Return the memories that contain all words of the search, in the order of their paths."""
     return run(_search, "search", store_id, arguments, asked)
 
 

@@ -1,5 +1,5 @@
-"""The inputs of audit entries. If a text is stored in the version that the entry made, the input does not store it
-again, but reads it from the version."""
+"""The inputs of audit entries. A text that is in the version which the entry made is not stored in the input, too. It
+is read from the version, and put into the input."""
 
 from typing import Any
 

@@ -159,8 +159,8 @@ class ProposedChange(Sealed, RowOfStore):
     `memory` is the memory's id, and `base` the id of its newest version at the time of the call; both are null if the
     memory did not exist. `content` is the memory's whole new text (null: the text does not change), and `new_path` its
     new path (null: the path does not change). `rule` is the number, from 1, of the path rule that required the
-    proposal, among the rules at that time (null: unknown). `became` is the version that a merge at the source of an
-    import made from the change, if this store has that version.
+    proposal, among the rules at that time (null: unknown). If the proposal was imported after a merge, `became` is the
+    version that the merge made from the change, if this store has that version.
     """
 
     HOME: ClassVar = "store_id"

@@ -174,7 +174,7 @@ class Scale:
         return cls(first, last, min(most, last - first + 1))
 
     def column(self, number: int) -> int:
-        """Return the column of a number; of the first or the last column if the number is outside."""
+        """Return the column of a number. For a number outside of the scale, return the first or the last column."""
         inside = min(max(number, self.first), self.last)
         return (inside - self.first) * self.columns // (self.last - self.first + 1)
 

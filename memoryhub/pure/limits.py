@@ -14,8 +14,8 @@ def _(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """One limit. `default` applies if neither the store nor the hub has set the limit; the environment's `variable` may
-    replace this default.
+    """One limit. `default` applies if neither the store nor the hub has set the limit; the environment variable with
+    the name `variable` may replace this default.
 
     `meter` labels the usage that pages compare with the limit, and `full` says what happens when the limit is reached.
     """

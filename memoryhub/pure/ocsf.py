@@ -138,7 +138,7 @@ def _resources(entry: Mapping[str, Any], store: str, memories: Iterable[str]) ->
 
 
 def _without_none(value: Any) -> Any:
-    """Return a value without the entries of dictionaries that are None, at any depth."""
+    """Return a value in which no dictionary, at any depth, has an entry whose value is None."""
     if isinstance(value, dict):
         return {name: _without_none(inner) for name, inner in value.items() if inner is not None}
     return [_without_none(inner) for inner in value] if isinstance(value, list) else value

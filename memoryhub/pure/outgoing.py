@@ -216,7 +216,7 @@ class Sender:
     tls: ssl.SSLContext = field(default_factory=ssl.create_default_context)
 
     def post(self, url: str, body: bytes, headers: Mapping[str, str], *, private: bool = False) -> Answer:
-        """Send one POST and return its outcome. Nothing that the other side does raises an exception."""
+        """Send one POST and return its outcome. Whatever the other side does, no exception is raised."""
         begun = time.monotonic()
         try:
             status, retry_after, said = self._exchange(url, body, headers, private, begun + self.limits.whole)

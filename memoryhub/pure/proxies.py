@@ -45,8 +45,8 @@ def client_of(meta: Mapping[str, Any], trusted: Iterable[str]) -> str:
 def protocol_of(meta: Mapping[str, Any], trusted: Iterable[str]) -> str:
     """Return the protocol of the client's request, as the outermost trusted proxy reports it: `https`, `http` or "".
 
-    Each proxy either adds the protocol of the request that it got to the end of the list in X-Forwarded-Proto, or
-    replaces this list with the protocol. The client may have forged everything before that.
+    X-Forwarded-Proto is a list. Each proxy appends the protocol of the request that it received, or replaces the list
+    with this protocol. The client may have forged everything before that.
     """
     proxies, told = tuple(trusted), _parts(meta, "HTTP_X_FORWARDED_PROTO")
     way = [*_way(meta), str(meta.get("REMOTE_ADDR") or "")]

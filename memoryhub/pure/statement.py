@@ -1,6 +1,6 @@
 """The statement beside a signed download: what the hub gave out, as a list of checksums that `sha256sum -c` reads.
 
-Every line but the last begins with `#`, so programs that check checksums leave it out.
+Every line but the last begins with `#`, so programs that check checksums ignore these lines.
 """
 
 import json

@@ -38,8 +38,8 @@ def document(api: NinjaAPI) -> Json:
 
 
 def _in_order(address: Json) -> Json:
-    """Return {method: operation} of an address. If PATCH does the same as POST, it gets another id and
-    summary."""
+    """Return a copy of `address`, {method: operation}. If PATCH does the same as POST, it gets an id and a summary of
+    its own."""
     details = {method: copy.deepcopy(operation) for method, operation in address.items()}
     if "patch" in details and "post" in details and details["patch"]["operationId"] == details["post"]["operationId"]:
         details["patch"]["operationId"] += "_by_patch"

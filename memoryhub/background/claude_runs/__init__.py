@@ -1,2 +1,2 @@
-"""The work on Claude runs. One thread starts a thread for each run that waits. A run has turns: an answer of Claude,
-and the tool calls in it."""
+"""The work on Claude runs. One thread starts a thread for each run that waits. Each turn of a run is one answer of
+Claude, with the tool calls in it."""

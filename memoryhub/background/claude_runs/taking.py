@@ -108,7 +108,7 @@ class Taker:
         """Take runs until `stop` is set; the threads that work on them then end, too.
 
         On SQLite only one process works on runs. So if a run is marked as running before this process has taken any,
-        its process was killed.
+        the process that worked on it was killed.
         """
         wait, is_first = EVERY, connection.vendor == "sqlite"
         while not stop.wait(wait):

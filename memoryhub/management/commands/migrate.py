@@ -1,5 +1,5 @@
-"""Django's `migrate`, which records each migration in the transaction that applies it, checks what it changes, and
-makes the tables of an empty database at once."""
+"""Django's `migrate`, with three differences: each migration is recorded in the transaction that applies it, only the
+tables that it changes are checked where that is enough, and the tables of an empty database are made at once."""
 
 import os
 from contextlib import suppress

@@ -108,7 +108,7 @@ class Command(HubCommand):
 
     def _record(self, elapsed: Callable[[], int], **details: Any) -> None:
         """Record the run in the hub's audit. If the database takes no writes, for example because it is a copy that is
-        only read, print this instead of failing."""
+        only read, print that the run was not recorded."""
         act = Act(Actor.system("verify_audit"), Door.COMMAND, timezone.now(), elapsed=elapsed)
         try:
             runs.record(act, **details)

@@ -1,6 +1,6 @@
 """A small client of S3: signs requests (AWS Signature Version 4), stores, lists, and deletes objects of one bucket.
 
-Only what backups need, of the standard library alone. A file of more than PART bytes is stored in parts.
+It does only what backups need, with the standard library alone. A file of more than PART bytes is stored in parts.
 """
 
 import errno

@@ -256,7 +256,7 @@ class PathRules:
         return frozenset(rule.only_if for rule in self._standing if rule.only_if and rule.is_about(doer, verb))
 
     def protected_lines(self, path: str) -> list[Lines]:
-        """Return the lines that rules, for whichever agent or key, protect in the memory at a path."""
+        """Return the lines that are protected in the memory at a path, by a rule for any agent or key."""
         return self._lines.get(path, [])
 
     def decide(self, doer: Doer, verb: Verb, path: str, met: Met = NONE_MET) -> Decision:

@@ -109,7 +109,8 @@ def path_not_found(path: str) -> str:
 
 
 def view_not_found(path: str) -> str:
-    """Return the error of view for a path without a memory or directory. It does not begin with `Error: `."""
+    """Return the error of the command `view` for a path without a memory or directory. It does not begin with `Error:
+    `."""
     return f"The path {ROOT}{path} does not exist. Please provide a valid path."
 
 
@@ -234,7 +235,8 @@ def held_in(path: str, directory: str) -> str:
 
 
 def frozen(path: str, reason: str) -> str:
-    """Return the error for a frozen memory, at every door. `reason` is the text of the person who froze it."""
+    """Return the error for a frozen memory, which is the same at every door. `reason` is the text of the person who
+    froze it."""
     return f"Error: The memory {ROOT}{path} is held and cannot be changed, moved or deleted: {reason}"
 
 

@@ -152,8 +152,8 @@ START = 3
 
 
 def _starts(written: str) -> list[bytes]:
-    """Return the first letters, up to START, of each word of a text in lower case. A character outside of ASCII ends a
-    word. If the text has such a character, the last item is empty."""
+    """Return the first letters, up to START, of each word of the text `written`, which is in lower case. A character
+    outside of ASCII ends a word. If the text has such a character, the last item is empty."""
     encoded = written.encode("utf-8", "surrogatepass")
     starts = [word[:START] for word in encoded.translate(_LETTERS_ONLY).split()]
     return starts if encoded.isascii() else [*starts, b""]

@@ -137,8 +137,8 @@ def may_have_instructions(text: Text) -> bool:
 
 
 def _letter_by_letter(text: Text, spaced: str) -> Iterator[Place]:
-    """Yield words of an instruction whose letters are written separately, together with the single letters around
-    them."""
+    """Yield the places of words of an instruction whose letters are written one by one, as in `i g n o r e`, together
+    with the single letters before and after them."""
     for word in _SPELT:
         position = spaced.find(word)
         while position >= 0:
@@ -172,8 +172,8 @@ def _without_spaces(text: Text) -> Iterator[Place]:
 
 
 def _spaced(low: str) -> str:
-    """Return the text with a space before each word. It is one character longer: its position n is position n - 1 in
-    the text."""
+    """Return the text with a space before each word. The result is one character longer: position n in it is position n
+    - 1 in the text."""
     if low.isascii():
         return " " + low.translate(_ASCII_SEPARATORS)
     for separator in _SEPARATORS:

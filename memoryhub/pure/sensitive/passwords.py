@@ -193,8 +193,8 @@ def _steps_of(length: int, sort: str) -> int:
 
 
 def _connectors(text: Text, keyword: Keyword) -> Iterator[tuple[re.Match[str], bool]]:
-    """Yield (connector, beside) for each possible connector between a keyword and its value. `beside` is true for a
-    mere space."""
+    """Yield (connector, beside) for each possible connector between a keyword and its value. `beside` is true if the
+    connector is only a space."""
     connector = _CONNECTOR.match(text.low, keyword.end) or _connector_later(text, keyword.end)
     if connector and not (
         connector["tag"] and not _TAG_BEFORE.search(text.low[max(0, keyword.start - 41) : keyword.start])

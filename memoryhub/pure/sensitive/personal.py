@@ -104,7 +104,8 @@ _NO_PHONE = re.compile(
 
 
 def emails(text: Text) -> Iterator[Place]:
-    """Yield the places of e-mail addresses. A login in a URL and a repository (`git@host:…`) are not yielded."""
+    """Yield the places of e-mail addresses. The login in a URL is not yielded, and neither is the address of a
+    repository (`git@host:…`)."""
     position = text.text.find("@")
     end = 0
     while position >= 0:

@@ -60,7 +60,7 @@ _COUNTED = re.compile(r"(.)\1{9}|(.{2,4})\2{4}|123456789012345", re.IGNORECASE)
 
 
 class TooMuch(Exception):
-    """A text has too much that looks like a `kind` to be searched within its steps."""
+    """The search took all its steps, because the text has too much that looks like a `kind`."""
 
     def __init__(self, kind: str = "") -> None:
         super().__init__(kind)
@@ -189,7 +189,7 @@ class Text:
 
     def stands_alone(self, start: int, end: int) -> bool:
         """Return whether no letter, digit or underscore is directly before or after a place. For an empty place, only
-        the one before counts."""
+        the character before it counts."""
         return not (_is_word(self.before(start)) or (end > start and _is_word(self.after(end))))
 
 

@@ -68,8 +68,8 @@ class Given(NamedTuple):
 
 
 def gives_away(sort: str, given: Given, *, beside: bool) -> bool:
-    """Return whether the value is a secret. `sort` is the sort of its keyword; `beside` is true if there
-    is only a space between the keyword and the value."""
+    """Return whether the value `given` is a secret. `sort` is the sort of its keyword; `beside` is true if there is
+    only a space between the keyword and the value."""
     return _may_be(sort, given, beside=beside) and not _says_something_else(given)
 
 

@@ -214,8 +214,8 @@ def _back(versions: Sequence[Version], first: dict[str, int], at: int) -> list[t
 
 
 def _known(lines: Iterable[int], areas: Sequence[Area]) -> dict[int, int]:
-    """Return {line: its line in the old text} for the new lines that the old text has, counted from 0. `lines` are in
-    order."""
+    """Return {line: its line in the old text} for those of `lines` that the old text has, too. `lines` are lines of the
+    new text, in order. All lines count from 0."""
     known: dict[int, int] = {}
     rest, shift = iter(areas), 0
     area = next(rest, None)

@@ -198,7 +198,7 @@ def _drop_end(lines: list[str]) -> bool:
 
 def _changes(texts: _Texts, budget: Budget, old_no_newline: bool, new_no_newline: bool) -> list[Area]:
     """Return the areas that differ, in order. If only one text lacks the final line feed, its last line differs from
-    every other."""
+    every line of the other text."""
     old, new = texts.old, texts.new
     if texts.ignore_whitespace:
         old, new = [_without_space(line) for line in old], [_without_space(line) for line in new]

@@ -59,10 +59,10 @@ def _missing_end(old: str, new: str) -> str:
 def _further(
     reached: dict[int, tuple[bool, ...]], steps: Sequence[tuple[list[str], bool]], lines: Sequence[str]
 ) -> Iterator[tuple[int, tuple[bool, ...]]]:
-    """Yield (position in `lines`, decisions taken on the way) for everything that is reached by one more step.
+    """Yield (position, decisions) for each position in `lines` that one more step reaches.
 
-    `reached` has the positions before it, with their decisions. `steps` has the lines of each possible step, and its
-    decision.
+    `reached` has the positions before the step, with the decisions on the way there. `steps` has the lines of each
+    possible step, and its decision.
     """
     for place, taken in reached.items():
         for step, takes in steps:

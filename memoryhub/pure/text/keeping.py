@@ -129,8 +129,8 @@ def is_cut(kept: str) -> bool:
 
 
 def size_of_cut(kept: str, in_part: bool) -> str | None:
-    """Return the size in bytes of the whole answer, which its stored beginning names; None if the whole answer is
-    stored.
+    """Return the size in bytes of the whole answer, which is written in its stored beginning. None if the whole answer
+    is stored.
 
     `in_part` says that the input of the call is kept in part: only then is the answer of a refused call cut. A cut
     listing ends with a line of its own, which no path can contain.

@@ -18,8 +18,7 @@ _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
 
 def ago(value: str) -> timedelta | None:
-    """Return how long before now a moment is that is written as 30m, 24h, 7d or 2w, for example. None for any other
-    value."""
+    """Return the length of time that a value names, such as 30m, 24h, 7d or 2w. None for any other value."""
     found = _AGO.fullmatch(value)
     return timedelta(**{UNITS[found[2]]: int(found[1])}) if found else None
 

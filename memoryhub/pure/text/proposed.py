@@ -53,7 +53,7 @@ class Edit(NamedTuple):
 
     @property
     def goes_by_line(self) -> bool:
-        """Return whether the edit only removes lines, or replaces them by equally many."""
+        """Return whether the edit only removes lines, or replaces them by the same number of lines."""
         return len(self.lines) in (0, self.end - self.first)
 
     @property

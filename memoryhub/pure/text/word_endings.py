@@ -37,7 +37,7 @@ def forms(word: str) -> Forms:
 
 
 def texts_of(words: Iterable[Forms]) -> tuple[str, ...]:
-    """Return the texts of all forms, to mark them."""
+    """Return the texts of all forms of these words, for finding and marking them."""
     return tuple(dict.fromkeys(form for word in words for form in word))
 
 

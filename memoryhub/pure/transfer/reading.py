@@ -156,7 +156,8 @@ def why_no_text(content: bytes) -> str:
 def memories_of(
     texts: Iterable[tuple[str, bytes]], exported: Container[str] = ()
 ) -> tuple[tuple[BundledMemory, ...], tuple[Left, ...]]:
-    """Return the memories made of (place, bytes), and what cannot become a memory. A byte order mark stays a character.
+    """Return the memories made of `texts`, which are (place, bytes), and what cannot become a memory. A byte order mark
+    stays a character.
 
     `exported` are the paths of memories that an export lists. None of these counts as a marker of the SDK.
     """

@@ -128,8 +128,8 @@ def read_texts(texts: dict[str, bytes], bounds: Bounds, only_memory_files: bool,
 
 
 def _of_export(texts: dict[str, bytes], bounds: Bounds) -> Read:
-    """Return the memories of a hub's export. If its texts were changed after the export, they come without their
-    history."""
+    """Return the memories of a hub's export. If its texts were changed after the export, the memories come without
+    their history."""
     told = places(texts.pop(MANIFEST), bounds)
     history = texts.pop(HISTORY, None)
     if history is None:

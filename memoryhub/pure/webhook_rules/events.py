@@ -253,8 +253,8 @@ def _moment(at: datetime) -> str:
 
 
 class _Hub:
-    """The facts that all events of a hub share. Its ids are derived from the audit key, and change only when the key
-    does."""
+    """The facts that all events of a hub share. The ids of events are derived from the audit key, and change only when
+    the key does."""
 
     def __init__(self, key: bytes) -> None:
         self.key = key

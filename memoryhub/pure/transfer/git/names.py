@@ -30,8 +30,8 @@ def safe_name(name: str, directory: str = "") -> str:
 
 
 def _to_escape(name: str, directory: str) -> frozenset[int]:
-    """Return the positions of the characters to escape. A name that becomes such a name by unescaping is escaped too,
-    so that two names never become equal."""
+    """Return the positions of the characters to escape. A name is also escaped if unescaping it gives a name that is
+    escaped, so that two names never become equal."""
     whole = name
     while True:
         if at := _obeyed(name, directory):
