@@ -26,7 +26,7 @@ _KINDS = {
 
 
 def sentence_of(error: ValidationError) -> str:
-    """Return a sentence about the first error, which names the wrong parameter or key."""
+    """Return a sentence about the first error. The sentence names the wrong parameter or key."""
     first = error.errors(include_url=False, include_context=True, include_input=False)[0]
     places = [str(part) for part in first["loc"]]
     where = ".".join(places[:1] if "[key]" in places else places)[:200]

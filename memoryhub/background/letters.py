@@ -98,7 +98,8 @@ def name(text: object, most: int = LONGEST_NAME) -> str:
 
 
 def _endable(letter: Letter, user: User, kind: MailKind) -> Letter:
-    """Return a message with the link by which its receiver ends such messages."""
+    """Return `letter` with two links: one by which its receiver ends messages of this `kind`, and one to the page on
+    which the receiver chooses which messages to get."""
     return replace(letter, ends=page("end_mail", choices.link_to_end(user, kind)), choose=page("mail_choices"))
 
 

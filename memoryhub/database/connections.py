@@ -106,7 +106,7 @@ def interrupt(other: BaseDatabaseWrapper) -> None:
 
 
 def replace(own: BaseDatabaseWrapper) -> None:
-    """Close a connection of this thread whose state is unknown. The next statement opens another one."""
+    """Close `own`, a connection of this thread, because its state is unknown. The next statement opens another one."""
     try:
         if own.vendor != "sqlite" and own.connection is not None:
             own.connection.close()  # otherwise the pool hands it out again

@@ -25,7 +25,7 @@ class _Asked:
 
 
 def options() -> dict[str, Any]:
-    """Return the options of the pool that name the class of its connections; none without psycopg."""
+    """Return the options that tell the pool the class of its connections. Without psycopg, return no options."""
     try:
         import psycopg
     except ImportError:  # Django says so, or that the address is invalid

@@ -110,7 +110,7 @@ class User(Sealed, AbstractBaseUser):
         return check_password(raw_password, self.password)
 
     def role_in(self, store: MemoryStore) -> Role | None:
-        """Return the person's role in a store, or None. A superuser is an admin of every store.
+        """Return the person's role in a store, or None without a role. A superuser is an admin of every store.
 
         No one has a role in a deleted store. A person with any role in a store is a viewer of its throw-away copies.
         """

@@ -138,14 +138,14 @@ def redaction_commitment(salt: str | None, values: Sequence[object]) -> str:
 
 
 def canonical_row(values: Sequence[object]) -> str:
-    """Return the canonical text of some values. The commitment to a row that an act changed is made from such a text,
-    and so is the commitment to the seals of these rows in an entry."""
+    """Return the canonical text of `values`. The commitment to a row that an act changed is made from such a text, and
+    so is the commitment to the seals of these rows in an entry."""
     return _encode([FORMAT, "row", *values])
 
 
 def seal_of(key: bytes, values: Sequence[object]) -> str:
-    """Return a keyed digest of some values. It stands in for an audit entry that was removed; no one can forge it
-    without the audit key."""
+    """Return a keyed digest of `values`. It stands in for an audit entry that was removed; no one can forge it without
+    the audit key."""
     return hmac.digest(key, b"seal\0" + _encode(list(values)).encode(), "sha256").hex()
 
 

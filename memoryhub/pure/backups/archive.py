@@ -47,7 +47,7 @@ class Manifest:
 
 
 def described(files: Mapping[str, Path]) -> dict[str, tuple[int, str]]:
-    """Return {name: (bytes, SHA-256)} of some files."""
+    """Return {name: (bytes, SHA-256)} of `files`, which are {name: path}."""
     found = {}
     for name, path in files.items():
         with path.open("rb") as stream:

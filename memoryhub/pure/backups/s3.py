@@ -41,7 +41,7 @@ class Account:
 def signed(
     account: Account, method: str, url: str, query: Mapping[str, str], sha256: str, at: datetime
 ) -> dict[str, str]:
-    """Return the headers of a signed request, whose body has this SHA-256."""
+    """Return the headers of a signed request. `sha256` is the SHA-256 of its body."""
     parts, moment = urlsplit(url), at.astimezone(UTC).strftime("%Y%m%dT%H%M%SZ")
     headers = {"host": parts.netloc, "x-amz-content-sha256": sha256, "x-amz-date": moment}
     names = ";".join(headers)

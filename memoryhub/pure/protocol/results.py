@@ -379,7 +379,7 @@ def nothing_to_restore() -> str:
 
 
 def lives_elsewhere(path: str, place: str) -> str:
-    """Return the API's error for a restore of a live memory that names another path than the memory's own."""
+    """Return the API's error if a restore names a path for a live memory that is not the memory's own path."""
     return f"Error: Path {ROOT}{path} is not where the memory is, which is {ROOT}{place}: rename it instead"
 
 

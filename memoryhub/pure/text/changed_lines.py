@@ -40,8 +40,8 @@ Block = tuple[int, int, int]
 
 @dataclass(slots=True)
 class Work:
-    """How much work comparisons may still do. `passed`: a stretch was taken as replaced, because too little work was
-    left."""
+    """How much work comparisons may still do. `passed`: a stretch was counted as wholly replaced, because too little
+    work was left."""
 
     lines: Budget = field(default_factory=lambda: Budget(LINES_SEARCHED))
     pairs: Budget = field(default_factory=lambda: Budget(PAIRS_SEARCHED))

@@ -194,7 +194,7 @@ def _negated(words: Sequence[Word], names: Names) -> Found | None:
 
 
 def _phrase(words: Sequence[Word], names: Names) -> Found | None:
-    """Return the filter that the first words mean, or None."""
+    """Return the filter that the first words mean, or None if they mean none."""
     plain = [word.text.lower() for word in words[:3] if word.is_plain]
     if not words[0].is_plain:
         return None

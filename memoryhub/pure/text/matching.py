@@ -58,7 +58,7 @@ class Work:
 
 
 def size_of(texts: Iterable[str]) -> tuple[int, int]:
-    """Return how many characters, and how many line feeds, some texts have in total."""
+    """Return how many characters, and how many line feeds, `texts` have in total."""
     characters = lines = 0
     for text in texts:
         characters, lines = characters + len(text), lines + text.count("\n")

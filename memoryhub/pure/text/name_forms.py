@@ -18,9 +18,8 @@ _AS = {"æ": "a", "œ": "o"}
 
 
 class NameForms:
-    """The other forms of some texts. `ä`, `ae` and `a` are alike, as are `å` and `aa`, `ö`, `ø` and `oe`, `ü` and `ue`;
-    two or three words are searched in each order in which a family name is before or after the others.
-    """
+    """The other forms of the given texts. `ä`, `ae` and `a` are alike, as are `å` and `aa`, `ö`, `ø` and `oe`, `ü` and
+    `ue`; two or three words are searched in each order in which a family name is before or after the others."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         self._same = Spellings(texts)

@@ -112,7 +112,7 @@ def _by_margin(kinds: frozenset[str]) -> tuple[tuple[int, frozenset[str]], ...]:
 
 
 def find(text: str, kinds: frozenset[str]) -> list[Span]:
-    """Return the findings of some kinds, except those inside the marks of masked values.
+    """Return the findings of these `kinds` in a text, except those inside the marks of masked values.
 
     A text with too much that looks like one of these kinds is one finding as a whole.
     """

@@ -257,7 +257,7 @@ def _split(edits: Sequence[Edit], others: Sequence[Edit]) -> list[Edit]:
 
 
 def _has(edits: Sequence[Edit], lines: Sequence[str]) -> bool:
-    """Return whether all these lines are among the new lines of some edits, in this order; others may be between."""
+    """Return whether `lines` are among the new lines of `edits`, in this order. Other lines may be between them."""
     rest = (line for edit in edits for line in edit.lines)
     return all(line in rest for line in lines)
 

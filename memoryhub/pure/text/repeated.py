@@ -62,7 +62,7 @@ class Lines:
                 yield Repeated(near, number, is_same=False)
 
     def _near(self, words: Sequence[str]) -> int | None:
-        """Return the key of a line that has nearly the same words as `words`, or None."""
+        """Return the key of a line that has nearly the same words as `words`, or None if there is no such line."""
         if len(words) < FEWEST_WORDS:
             return None
         keys = dict.fromkeys(key for word in words for key in self._rare.get(word, ()))

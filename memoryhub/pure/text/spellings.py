@@ -50,7 +50,7 @@ def is_long_enough(text: str) -> bool:
 
 
 class Spellings:
-    """All spellings of some texts."""
+    """All spellings of the given texts."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         self.texts = tuple(texts)
@@ -83,8 +83,8 @@ class Spellings:
 
 
 class NearSpellings:
-    """The near spellings of some texts: one of their words has one letter added, removed or replaced, or two neighbours
-    swapped."""
+    """The near spellings of the given texts: one of their words has one letter added, removed or replaced, or two
+    neighbours swapped."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         self._same = Spellings(texts)
