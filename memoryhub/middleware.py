@@ -57,7 +57,7 @@ def request_id(get_response: GetResponse) -> GetResponse:
 
 def forwarded_headers(get_response: GetResponse) -> GetResponse:
     """Remove X-Forwarded-Proto and X-Forwarded-For unless a trusted proxy sent the request: any client can write these
-    headers. Of several protocols, keep the one that the outermost trusted proxy reports."""
+    headers. If X-Forwarded-Proto has several protocols, keep the one that the outermost trusted proxy reports."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         if not proxies.is_trusted(str(request.META.get("REMOTE_ADDR") or ""), settings.TRUSTED_PROXIES):

@@ -67,8 +67,8 @@ def memory_version(store_id: str, facts: VersionTold) -> Json:
 
 
 def _author(facts: VersionTold) -> Json | None:
-    """Return who wrote a version: its author in this hub or, if it was imported, its author in the hub that it comes
-    from. None if that is the hub itself or unknown."""
+    """Return who wrote a version: its author in this hub or, if it was imported, its author in the hub from which it
+    comes. Return None if the author is the hub itself or is unknown."""
     if facts.origin is None:
         return actor(facts.kind, facts.actor, facts.session)
     return of_origin(json.loads(facts.origin))

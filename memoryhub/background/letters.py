@@ -144,7 +144,8 @@ def _test(mail: Mail, user: User, at: datetime) -> Letter | None:
 def _second(mail: Mail, user: User, at: datetime) -> Letter | None:
     """Return the message about a request for an act that needs a second person; None if there is none for `user`.
 
-    While the request waits, it is for a person who may decide. Once it is decided, it is for the person who asked.
+    While the request waits, the message is for a person who may decide. Once the request is decided, the message is for
+    the person who asked.
     """
     request = (
         ActRequest.objects.filter(pk=mail.about, expires_at__gt=at).select_related("asked_by", "decided_by").first()

@@ -1,4 +1,5 @@
-"""Copies of the database for backups: SQLite's file as of one moment, and the name of a snapshot of PostgreSQL's."""
+"""Copies of the database for backups: a copy of SQLite's file as of one moment, and the name of a snapshot of
+PostgreSQL."""
 
 from typing import Any
 

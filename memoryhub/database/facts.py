@@ -40,8 +40,8 @@ limit 1"""
 
 
 def foreign_program() -> str:
-    """Return the kind and the name of something in the database that may change what the hub reads or writes; "" if
-    there is nothing: the hub has no triggers and no views."""
+    """Return the kind and the name of a trigger, a view or another thing in the database that may change what the hub
+    reads or writes. Return "" if there is none. The hub itself makes no such things."""
     own: Any = connections[DEFAULT_DB_ALIAS]
     return str(_value(_FOREIGN_SQLITE if own.vendor == "sqlite" else _FOREIGN_POSTGRESQL) or "")
 

@@ -75,7 +75,7 @@ class Problem(Exception):
 
     @classmethod
     def too_many_at_once(cls, limit: int, calls: int) -> "Problem":
-        """Return the error for a message with more `calls` than a key may make in 60 seconds (`limit`). The error says
+        """Return the error for a message with more `calls` than a key may make in 60 seconds (`limit`). The error has
         the limit as `most_calls`. No retry could succeed, so it is no 429."""
         message = (
             f"The message has {calls} memory calls, and a key may make {limit} in 60 seconds to this memory store. "
@@ -140,8 +140,8 @@ class Problem(Exception):
 
     @classmethod
     def path_conflict(cls, message: str, path: str | None, memory: str | None) -> "Problem":
-        """Return the error for a path that is taken. `path` is the conflicting path; `memory` is the id of the memory
-        there, or None."""
+        """Return the error for a path that is taken. `path` is the path of the memory that is in the way, and `memory`
+        its id."""
         details = {"conflicting_path": path, "conflicting_memory_id": memory}
         return cls(409, "memory_path_conflict_error", message, _NO_RETRY, details)
 

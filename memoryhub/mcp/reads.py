@@ -143,8 +143,8 @@ def _version(version: MemoryVersion, entries: Mapping[int, AuditEntry]) -> Json:
 
 
 def _author(version: MemoryVersion, entry: AuditEntry | None) -> Json | None:
-    """Return who wrote a version: its author in this hub or, if it was imported, its author in the hub that it comes
-    from. None if that is the hub itself or unknown."""
+    """Return who wrote a version: its author in this hub or, if it was imported, its author in the hub from which it
+    comes. Return None if the author is the hub itself or is unknown."""
     if version.origin is not None:
         return actors.of_origin(version.origin)
     return None if entry is None else actors.actor(entry.actor_kind, entry.actor_id, entry.session)

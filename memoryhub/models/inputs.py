@@ -1,5 +1,5 @@
-"""The inputs of audit entries. A text that is in the version which the entry made is not stored in the input, too. It
-is read from the version, and put into the input."""
+"""The inputs of audit entries. If an input has a text that the version made by the entry has, too, the text is not
+stored again in the input. It is read from the version, and put into the input."""
 
 from typing import Any
 

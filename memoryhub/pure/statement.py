@@ -49,7 +49,7 @@ def counted(records: Iterable[Mapping[str, Any]], found: dict[str, EntryRange]) 
 
 
 def text(facts: Iterable[tuple[str, object]], name: str, sha256: str) -> bytes:
-    """Return the statement about the file with this name. Each value takes one line: its line ends, and characters that
-    are not ASCII, are escaped as in JSON."""
+    """Return the statement about the file with this name. Each value takes one line, because line breaks in it are
+    escaped as in JSON. So are the characters that are not ASCII."""
     told = (f"# {fact}: {json.dumps(str(value))[1:-1]}" for fact, value in facts)
     return "".join(f"{line}\n" for line in (*_HEAD, *told, f"{sha256}  {name}")).encode()

@@ -103,10 +103,10 @@ class Body:
         return chunk
 
     async def _ended(self) -> End:
-        """Return how the body ended, after an empty chunk.
+        """Return how the body ended. This is called after an empty chunk.
 
-        A body with an announced length is then incomplete. After an incomplete body in chunks, granian sends a second
-        empty chunk.
+        If the length was announced, the body is incomplete. If it came in chunks, it is incomplete if granian sends a
+        second empty chunk.
         """
         if self.length is not None:
             return End.BROKEN

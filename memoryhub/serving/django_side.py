@@ -183,7 +183,7 @@ class DjangoSide:
 
 
 def _session_of(environ: dict[str, Any]) -> str | None:
-    """Return the session key in the request's cookie."""
+    """Return the session key in the request's cookie; None if there is none."""
     return parse_cookie(environ.get("HTTP_COOKIE", "")).get(settings.SESSION_COOKIE_NAME)
 
 

@@ -1,4 +1,5 @@
-"""Continues each request in the thread that brings what it waited for, so that no other thread has to be woken.
+"""Continues each request in the thread that brings what the request waited for, so that no other thread has to be
+woken.
 
 granian begins a request, and brings the parts of its body, in a thread of its own. A thread of a pool brings the answer
 to a question. An event loop would run the next step in its own thread, and to wake that thread takes longer than the

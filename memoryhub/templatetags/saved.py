@@ -21,7 +21,8 @@ register = template.Library()
 class Menu:
     """The saved views of a page.
 
-    `current` is the view with the page's current filter, and `save_url` is where that filter can be saved.
+    `current` is the view with the page's current filter, and `save_url` is the address at which that filter can be
+    saved.
     """
 
     rows: list[Row]

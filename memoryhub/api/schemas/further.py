@@ -69,7 +69,7 @@ class SearchMemories(Filters):
 
 
 class Place(Object):
-    """Code points counted from 0; the end is not included."""
+    """A range of code points, counted from 0. The `end` is not included."""
 
     start: int
     end: int

@@ -86,8 +86,8 @@ def _send_deferred(editor: BaseDatabaseSchemaEditor) -> None:
 def _moves_rows(migration: Migration) -> bool:
     """Return whether a migration can change any row.
 
-    If it cannot, only the foreign keys of the tables that it changes are checked afterwards: a check of the whole
-    database takes seconds.
+    If it cannot, only the foreign keys of the tables that it changes are checked afterwards, because a check of the
+    whole database takes seconds.
     """
     return any(isinstance(operation, RunPython | RunSQL) for operation in migration.operations)
 

@@ -139,8 +139,8 @@ def require_writable() -> None:
 
 
 def settle_address(host: str, port: int) -> None:
-    """If MEMORYHUB_URL is not set, derive it from a local `host` and the port. It is also put into the environment, for
-    the workers."""
+    """If MEMORYHUB_URL is not set, derive it from a local `host` and the port. Put the derived URL also into the
+    environment, for the workers."""
     names = {host: host for host in ("127.0.0.1", "::1", "localhost")} | {"0.0.0.0": "127.0.0.1", "::": "::1"}
     if os.environ.get("MEMORYHUB_URL") or host not in names:
         return

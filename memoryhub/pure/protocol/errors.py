@@ -13,8 +13,8 @@ class ToolError(Exception):
 
 
 class PathConflict(ToolError):
-    """A path is taken. `conflicting_path` is the path of a memory: the memory there or, if there is a directory, a
-    memory in it."""
+    """A memory is in the way of a path: at the path, under it or above it. `conflicting_path` and
+    `conflicting_memory_id` are the path and the id of this memory."""
 
     def __init__(self, message: str, conflicting_path: str, conflicting_memory_id: str) -> None:
         super().__init__(message)

@@ -384,7 +384,7 @@ def lives_elsewhere(path: str, place: str) -> str:
 
 
 def choice_missing(path: str) -> str:
-    """Return the error for a plan that lacks the choice what to do with a memory's later changes."""
+    """Return the error for a plan that lacks a choice: what to do with the later changes of a memory."""
     return f"Error: choose what is to become of {ROOT}{path}"
 
 

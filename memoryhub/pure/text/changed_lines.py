@@ -49,7 +49,7 @@ class Work:
     passed: bool = False
 
     def keeps(self, runs: int) -> bool:
-        """Use up the room of this many runs of lines and return True. If too little is left, return False."""
+        """If there is room for this many runs of lines, use it up and return True. Otherwise return False."""
         enough = self.runs.take(runs)
         self.passed = self.passed or not enough
         return enough

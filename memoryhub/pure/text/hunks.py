@@ -49,7 +49,7 @@ def had(old: str, new: str, made: str) -> list[bool] | None:
 
 
 def _missing_end(old: str, new: str) -> str:
-    """Return the line feed that both texts lack at their end, or an empty text.
+    """Return the line feed to add to both texts if both lack it at their end; otherwise "".
 
     Without it, their last lines would differ from equal lines in the middle of a text.
     """

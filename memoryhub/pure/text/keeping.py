@@ -60,8 +60,8 @@ def _cut(value: Any, room: int) -> Any:
 def cut(value: str, room: int) -> str:
     """Return the beginning of a string, in at most `room` bytes of JSON.
 
-    It ends at the end of a line, else of a sentence, else of a word, if one is near: an erasure would not find half a
-    name.
+    If possible, it ends at the end of a line, otherwise of a sentence, otherwise of a word, because an erasure would
+    not find half a name.
     """
     kept = _begin(value, room)
     return kept if kept == value else kept[: _end_of_a_piece(kept)]

@@ -29,8 +29,8 @@ _ONE, _THREE, _BEGIN, _WORD = (kind << 20 for kind in range(1, 5))
 
 @dataclass(frozen=True, slots=True, order=True)
 class Entry:
-    """A memory's id, its path, and its folded path. Entries can be compared with each other (`order`), because results
-    are sorted, and two paths with the same folded path are sorted by their entries."""
+    """A memory's id, its path, and its folded path. Entries have an order (`order`), which sorts results that are
+    otherwise equal: two paths may differ in case alone."""
 
     id: str
     path: str
@@ -65,8 +65,10 @@ def found(entry: Entry, words: Sequence[str]) -> Found | None:
 
 
 def _fit(path: str, word: str) -> int:
-    """Return how well a word fits the end of a path. The word is compared with as many of the path's last names as
-    it has names itself."""
+    """Return how well a word fits the end of a path: NAME_IS, NAME_BEGINS, WORD_BEGINS, IN_NAME or IN_PATH.
+
+    A word with slashes has several names. It is compared with the same number of names at the end of the path.
+    """
     tail = path
     if (depth := word.count("/") + 1) < path.count("/") + 1:
         tail = path.split("/", path.count("/") - depth + 1)[-1]

@@ -29,7 +29,8 @@ def is_date(value: str) -> bool:
 
 
 def period(value: str, now: datetime, zone: tzinfo) -> tuple[datetime, datetime | None] | None:
-    """Return the start and the end of a period in a time zone, or None for another value; an end of None is now.
+    """Return the start and the end of the period that `value` names, in the time zone `zone`. An end of None means now.
+    Return None if `value` names no period.
 
     Raise ValueError or OverflowError for a date or a length that does not exist.
     """

@@ -27,8 +27,8 @@ class Wish(NamedTuple):
 
 
 class Joined(NamedTuple):
-    """Several wishes as one. `replaced` are the positions of wishes of which it contains nothing, `cut` those of wishes
-    of which it contains only a part."""
+    """Several wishes, joined into one `wish`. `replaced` are the positions of those of which it contains nothing, `cut`
+    the positions of those of which it contains only a part."""
 
     wish: Wish
     replaced: frozenset[int] = frozenset()
@@ -237,7 +237,7 @@ def _places(edits: Sequence[Edit]) -> list[Area]:
 def _split(edits: Sequence[Edit], others: Sequence[Edit]) -> list[Edit]:
     """Return the edits, cut into parts where `others` add lines inside of them.
 
-    An edit that goes by line is also cut where `others` begin and end, and each part keeps its own new lines. Of any
+    An edit that `goes_by_line` is also cut where `others` begin and end, and each part keeps its own new lines. Of any
     other edit, the first part has all new lines, and the other parts remove lines.
     """
     result: list[Edit] = []

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 
 class Reason(NamedTuple):
-    """Names that are escaped for one reason (in lower case), with the sentence about it in docs/export.md."""
+    """Names, in lower case, that are escaped for one reason, and the sentence about this reason in docs/export.md."""
 
     why: str
     names: frozenset[str]

@@ -30,7 +30,7 @@ OWN_ENTRIES = 2
 
 class Entry(NamedTuple):
     """One entry of the central directory. `name` is its name as it is in the archive, in bytes, and `place` the same in
-    NFC. Whether its place is allowed and its content is a text is not checked yet."""
+    NFC. It is not checked yet whether its place is allowed, and whether its content is a text."""
 
     place: str
     name: bytes

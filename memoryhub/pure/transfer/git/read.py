@@ -297,10 +297,10 @@ class _Stream:
                 self._version(told, "deleted", None, commit)
 
     def _remove_others(self, named: set[str] | None, commit: Commit) -> None:
-        """Remove the texts that a commit has not `named` since its last `deleteall`; None: the commit has no
-        `deleteall`.
+        """Remove the texts that a commit has not `named` since its last `deleteall`. If `named` is None, remove
+        nothing, because there was no such `deleteall`.
 
-        So texts are removed only once, however often the commit says `deleteall`.
+        The command `deleteall` itself removes nothing. So texts are removed only once, however often a commit says it.
         """
         for place in [place for place in self.there if place not in named] if named is not None else ():
             self._remove(place, commit)

@@ -46,7 +46,7 @@ class Tree:
         return self._beneath[place] > 0 or any(part in self._there for part in _upwards(place))
 
     def _free(self, memory: str) -> str:
-        """Return a place at the root, named after the memory."""
+        """Return a free place at the root, named after the memory."""
         place = f"/{memory}"
         while self._is_taken(place):
             place += "+"

@@ -52,7 +52,8 @@ def _commit(written: WrittenVersion, tree: Tree) -> bytes:
 
 
 def _changes(version: BundledVersion, old: str | None, place: str | None) -> Iterator[bytes]:
-    """Yield the changes of a version's commit: the removal of the old place, and the text at its new one."""
+    """Yield the changes of a version's commit: the removal of the file `old`, and the text at `place`. If one of them
+    is None, there is no such change."""
     if old is not None:
         yield f"D {_quoted(safe_path(old))}\n".encode()
     if place is not None:
