@@ -122,7 +122,7 @@ class Dispatcher:
             return True
 
     def _have_threads(self) -> None:
-        """Start threads until there are as many as webhooks being served."""
+        """Start threads until there are as many threads as webhooks that are being served."""
         while len(self.threads) < len(self.busy):
             name = f"webhook-sender-{len(self.threads) + 1}"
             thread = threading.Thread(target=self._serve, name=name, daemon=True)

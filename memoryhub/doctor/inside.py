@@ -94,7 +94,7 @@ def clock(now: datetime) -> Iterator[Finding]:
 
 
 def work(now: datetime) -> Iterator[Finding]:
-    """Report background work that fails or is silent."""
+    """Report background work that fails, or that has not reported for too long."""
     states = background.states()
     if not states:
         yield warning("work", "No background work was ever recorded.", "Start the hub: `serve` does the work.")

@@ -68,7 +68,7 @@ def disk(_: datetime) -> Iterator[Finding]:
 
 
 def secrets(_: datetime) -> Iterator[Finding]:
-    """Report secrets that are not there."""
+    """Report secrets that are missing."""
     for name in settings.MEMORYHUB_ABSENT_SECRETS:
         said = f"{settings.DATA_DIR / starting.FILES[name]} is not there, and {name} is not set."
         yield error("secrets", said, "Put it back from a backup. Without it the hub does not start.")

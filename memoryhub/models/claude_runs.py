@@ -176,7 +176,7 @@ class ClaudeEvent(models.Model):
 
 
 class ClaudeDay(models.Model):
-    """The tokens that all Claude runs of the hub used or hold on a day (UTC)."""
+    """The tokens that all Claude runs of the hub have used or reserved on a day (UTC)."""
 
     day = models.DateField(primary_key=True)
     tokens = models.BigIntegerField(default=0)

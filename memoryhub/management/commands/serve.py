@@ -130,7 +130,8 @@ def write_last_checkpoint() -> None:
 
 
 def require_writable() -> None:
-    """Raise CommandError if the database is a replica or read-only: a hub writes every call."""
+    """Raise CommandError if the database is a replica or read-only. A hub needs to write, because every call has an
+    audit entry."""
     if not sql.is_writable():
         raise CommandError(
             "The database takes no writes: it is a replica, or read-only. Name the primary in DATABASE_URL, or all"

@@ -1,4 +1,4 @@
-"""Texts as lines, which only LF ends, and the tool's two edits of them."""
+"""Texts as lines (only LF ends a line), and the tool's two edits of a text."""
 
 import math
 import re

@@ -280,7 +280,7 @@ def _is_right(text: Text, start: int, end: int, check: Check) -> bool:
 
 
 def _bare(written: str, check: Check) -> str:
-    """Return a number without the separators that mean nothing."""
+    """Return a number in upper case and without separators. If its check is one of _AS_WRITTEN, the separators stay."""
     if written.isdecimal():
         return written
     return written.upper() if check in _AS_WRITTEN else written.upper().translate(_NOT_COUNTED)

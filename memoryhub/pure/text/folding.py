@@ -155,7 +155,7 @@ def _places(folded: str, word: str, most: int) -> Iterator[Span]:
 
 
 def _originals(line: str, folded: str, found: Sequence[Span]) -> list[Span]:
-    """Return the columns in the original line, for columns in its folded form."""
+    """Return `found`, which are columns in the folded form of a line, as columns in the line itself."""
     # Folding the case never shortens a line: with its length unchanged, every character is in its place.
     if not found or (len(folded) == len(line) and (line.isascii() or unicodedata.is_normalized("NFKC", line))):
         return list(found)

@@ -63,7 +63,7 @@ class Names:
     """Chooses a name in an archive for each path. Names are unique even for file systems that ignore case or compose
     marks.
 
-    The name `reserved` is not given to a path, nor is a name in a directory `reserved`.
+    No path gets the name `reserved`, or a name in a directory of that name.
     """
 
     def __init__(self, reserved: str = "") -> None:
