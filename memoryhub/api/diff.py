@@ -148,8 +148,8 @@ def _hunks(piece: _Piece) -> Iterator[Json]:
 
 
 def _hunk(rows: Sequence[Row], at: tuple[int, int]) -> Json:
-    """Return a hunk. `at` are the numbers of the last old and the last new line before it. A side on which the hunk has
-    no lines gets its number in `at` as its start."""
+    """Return a hunk. `at` are the numbers of the last old and the last new line before it. On a side without lines, the
+    hunk starts at the number in `at`."""
     old = [row.old_number for row in rows if row.old_number is not None]
     new = [row.new_number for row in rows if row.new_number is not None]
     return {

@@ -282,7 +282,8 @@ def _faults_of(task: int) -> int:
 
 
 def _is_at_a_lock(thread: int) -> bool:
-    """Return whether a thread is where it may have taken a lock that nothing would release if it was stopped there."""
+    """Return whether a thread is at a step at which it may hold a lock. If it was stopped there, nothing would release
+    the lock."""
     frame = sys._current_frames().get(thread)
     if frame is None or not LOCKING.isdisjoint(frame.f_code.co_names) or _enters_a_block(frame):
         return True

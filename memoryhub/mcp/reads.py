@@ -116,7 +116,7 @@ def _of_memory(found: History, next_page: str | None) -> Json:
 
 
 def _one_version(store_id: str, memory_id: str, number: int, asked: Asked) -> Json:
-    """Return one version with its text, which is audited as a view."""
+    """Return one version with its text. This is audited as a view of the text."""
     found = reading.version_of(store_id, asked, memory_id, number)
     if found is None:
         raise Unusable(f"The memory has no version {number}.")

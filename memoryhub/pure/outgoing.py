@@ -163,8 +163,8 @@ def addresses_of(host: str, port: int) -> list[str]:
 
 
 def _host_free(url: str) -> str:
-    """Return the URL with each non-ASCII letter of its host replaced by x. So a check that only ASCII occurs allows
-    such letters in the host alone; `_plain_host` encodes them later."""
+    """Return the URL with each non-ASCII letter of its host replaced by x. The host may have such letters, which
+    `_plain_host` encodes later; the rest of the URL must be ASCII."""
     return re.sub(r"(?<=://)[^/?#@]*", lambda host: re.sub(r"[^\W\x00-\x7f]", "x", host[0]), url, count=1)
 
 

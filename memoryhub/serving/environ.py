@@ -45,10 +45,10 @@ def environ_of(scope: Any) -> dict[str, Any]:
 
 
 def _without_escapes(cookies: str) -> str:
-    """Return a Cookie header without the cookies that contain a backslash. No cookie of the hub does.
+    """Return a Cookie header without the cookies that contain a backslash. No cookie of the hub contains one.
 
-    Before Python 3.11.10 and 3.12.6, the time to parse a quoted value grows with the square of its backslashes: minutes
-    for one header of 100 KB, before any sign-in.
+    They are left out because, before Python 3.11.10 and 3.12.6, the time to parse a quoted value grows with the square
+    of its backslashes: minutes for one header of 100 KB, before any sign-in.
     """
     return ";".join(cookie for cookie in cookies.split(";") if "\\" not in cookie)
 

@@ -12,7 +12,7 @@ from django.core.management.base import CommandError
 
 
 def address_of(host: str, port: int) -> str:
-    """Return an IP address of a host, preferably IPv4: granian resolves no names. Raises CommandError."""
+    """Return an IP address of a host, preferably IPv4, because granian resolves no names. Raises CommandError."""
     if not 1 <= port <= 65535:
         raise CommandError(f"{port} is not a port. Name one from 1 to 65535 with --port.")
     try:

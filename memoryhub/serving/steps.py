@@ -70,7 +70,8 @@ class Loop(asyncio.SelectorEventLoop):
     def call_soon(  # type: ignore[override]
         self, callback: Callable[..., Any], *args: Any, context: Context | None = None
     ) -> asyncio.Handle | None:
-        """Run the next steps of a request at once, if its future has just had its result or was cancelled."""
+        """If a request waits for a future, and this future has just had its result or was cancelled, run the next steps
+        of the request at once."""
         if isinstance(callback, Steps):
             callback(*args)
             return None

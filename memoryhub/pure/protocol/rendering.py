@@ -41,7 +41,7 @@ def numbered(content: str, first: int, last: int) -> str:
 
 
 def view(path: str, content: str, view_range: object, limit: int) -> FileView:
-    """Return the view of a memory. If it has more than `limit` code points, it is cut at the end of a line. Raises
+    """Return the view of a memory. A view of more than `limit` code points is cut at the end of a line. Raises
     ToolError for a wrong range."""
     total = text.shown_lines(content)
     if total > results.MOST_LINES and text.count_lines(content) > results.MOST_LINES:

@@ -109,7 +109,7 @@ def path_not_found(path: str) -> str:
 
 
 def view_not_found(path: str) -> str:
-    """Return the error of the command `view` for a path without a memory or directory. It does not begin with `Error:
+    """Return the error of the command `view` if no memory or directory is at the path. It lacks the prefix `Error:
     `."""
     return f"The path {ROOT}{path} does not exist. Please provide a valid path."
 
@@ -251,8 +251,8 @@ def refused_by_rule(path: str, verb: str, reason: str) -> str:
 
 def proposed_too_often(path: str, verb: str, opened: int, reason: str, has_session: bool = True) -> str:
     """Return the error for a change that would open a proposal, if the session has already opened as many as a path
-    rule allows (`opened`). If `has_session` is false, the calls of this key without a session opened them, on this
-    day."""
+    rule allows (`opened`). If `has_session` is false, they were opened on this day by calls of the key that had no
+    session."""
     count = f"{opened:,} proposal" + ("" if opened == 1 else "s")
     said = f"this session has already made {count}, and may make no more here"
     if not has_session:

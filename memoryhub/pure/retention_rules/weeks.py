@@ -37,7 +37,8 @@ class Weeks:
 class History(NamedTuple):
     """What happened to a memory: when it was created, written, read, restored and deleted (None: never).
 
-    `approved` is as in Facts, as of now: it is not known since when it is true.
+    `approved` has the meaning that it has in Facts. It is true or false as of now, because it is not known when it
+    became true.
     """
 
     path: str

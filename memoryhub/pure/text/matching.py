@@ -96,8 +96,8 @@ def differing(runs: Sequence[Run], old_end: int, new_end: int) -> list[Area]:
 def _pairs(old: Sequence[str], new: Sequence[str], area: Area, budget: Budget, splits: int) -> list[Pair]:
     """Return pairs (old, new) of equal elements of an area, in order.
 
-    They are the pairs at its common start and end, and between them the longest chain. If the longest chain is too much
-    work, the longest chains of parts of the area are taken.
+    They are the pairs at the common start and at the common end of the area, and the longest chain between these. If
+    finding the longest chain is too much work, they are the longest chains of parts of the area.
     """
     i, i_end, j, j_end = inner = _trimmed(old, new, area)
     head = list(zip(range(area[0], i), range(area[2], j), strict=True))

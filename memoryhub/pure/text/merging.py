@@ -217,7 +217,8 @@ def changes(base: Sequence[str], side: Sequence[str], work: Work | None = None) 
 
 
 def _cost_of_merging(areas: Sequence[Area]) -> int:
-    """Return the cost of the lines from the first to the last area, and of the areas, in units of Work."""
+    """Return the cost of a merge in units of Work: that of the lines from the first area to the last, and that of the
+    areas themselves."""
     if not areas:
         return 0
     (first, _, start, _), (_, end, _, stop) = areas[0], areas[-1]

@@ -53,8 +53,8 @@ def words_of(query: str) -> list[str]:
 
 
 def found(entry: Entry, words: Sequence[str]) -> Found | None:
-    """Return (fit of the best word, length of the path, folded path, entry), by which results are sorted. None if the
-    path lacks a word."""
+    """Return (fit of the best word, length of the path, folded path, entry). Results are sorted by these values. None
+    if the path lacks a word."""
     best = IN_PATH
     for word in words:
         if word not in entry.folded:

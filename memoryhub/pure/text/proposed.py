@@ -1,4 +1,5 @@
-"""Joins several proposed changes of one memory. Each was made to the text that the memory had at that time."""
+"""Joins several proposed changes of one memory. Each change was made to the text that the memory had at the time of the
+change."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
@@ -154,7 +155,8 @@ class _Draft:
         return Joined(wish, frozenset(self.lost - there), frozenset(self.lost & there))
 
     def _edits(self, old: Sequence[str], new: Sequence[str], number: int) -> list[Edit]:
-        """Return the edits of the wish `number` that make the text `new` of `old`. Raises OutOfWork."""
+        """Return the edits of the wish `number`: those that turn the text `old` into the text `new`. Raises
+        OutOfWork."""
         if old != new and not self.work.left:
             raise OutOfWork
         areas = changes(old, new, self.work)

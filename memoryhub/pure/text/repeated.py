@@ -26,8 +26,8 @@ class Repeated(NamedTuple):
 
 
 class Lines:
-    """Lines to look for, by a key that the caller chooses. Headings, and lines with fewer than SHORTEST
-    letters and digits, are left out.
+    """Lines to look for, each with a key that the caller chooses. Headings, and lines with fewer than SHORTEST letters
+    and digits, are left out.
 
     Case, width, punctuation and the marks of lists do not count. Two lines of at least FEWEST_WORDS words are nearly
     the same if they share four fifths of their words.

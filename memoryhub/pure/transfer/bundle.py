@@ -28,8 +28,8 @@ class Author:
 class BundledVersion:
     """One version. Facts are None if the source does not know them, for example in a plain text.
 
-    `path` has the API's form (`/notes/todo.md`); it is `""` if it was redacted. `content` is None for the operation
-    `deleted` and for a `redacted` version. `at` is aware, in UTC, exact to the microsecond.
+    `path` has the API's form (`/notes/todo.md`), or is `""` if the path was redacted. `content` is None for the
+    operation `deleted` and for a `redacted` version. `at` is aware, in UTC, exact to the microsecond.
     """
 
     id: str | None

@@ -97,8 +97,8 @@ def _is_at(url: str, hosts: tuple[str, ...]) -> bool:
 
 
 def _sentence(data: Mapping[str, Any], name: str) -> str:
-    """Return one sentence, with the kinds of what was found. In `name`, what a chat could take for a mention or a
-    link is changed."""
+    """Return one sentence about an event. If the event lists findings, the sentence names their kinds. In `name`, what
+    a chat could take for a mention or a link is changed."""
     if data["type"] == TEST:
         return "This is a test message of MemoryHub."
     if "alarm" in data:

@@ -76,7 +76,8 @@ def _lines(data: Data) -> Iterator[bytes]:
 
 
 def require_bounds(line: bytes, named: str) -> None:
-    """Raise Refused, which calls the line `named`, if it has more than LONGEST_LINE bytes or MOST_VALUES values."""
+    """Raise Refused if a line has more than LONGEST_LINE bytes or MOST_VALUES values. `named` is what the error calls
+    the line."""
     if len(line) > LONGEST_LINE:
         raise Refused(f"{named} has more than {LONGEST_LINE:,} bytes.")
     if _has_too_many(line):

@@ -1,4 +1,4 @@
-"""Reads single values from the lines of JSON Lines, and refuses what they cannot be."""
+"""Reads single values from the lines of JSON Lines, and refuses values that are not of the required kind."""
 
 from datetime import UTC, datetime
 from typing import Any
