@@ -109,8 +109,7 @@ def path_not_found(path: str) -> str:
 
 
 def view_not_found(path: str) -> str:
-    """Return the error of the command `view` if no memory or directory is at the path. It lacks the prefix `Error:
-    `."""
+    """Return the error of the command `view` if no memory or directory is there. It does not begin with `Error: `."""
     return f"The path {ROOT}{path} does not exist. Please provide a valid path."
 
 
