@@ -91,8 +91,8 @@ def replay(choose: Callable[[str], Policy | None], histories: Iterable[History],
 
 
 def counted(dues: Iterable[tuple[datetime, int]], weeks: Sequence[Week]) -> Weeks:
-    """Return the weeks with the number of `dues`, which are (moment, bytes), in each of them, and the sum of their
-    bytes. A moment at the end of a week belongs to the next week."""
+    """Return the weeks, each with the number of the `dues` in it and the sum of their bytes. Each of the `dues` is
+    (moment, bytes). A moment at the end of a week belongs to the next week."""
     first, last = weeks[0].start, weeks[-1].end
     counts, sizes, before = [0] * len(weeks), [0] * len(weeks), 0
     for moment, size in dues:

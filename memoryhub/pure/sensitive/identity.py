@@ -12,7 +12,8 @@ Check = Callable[[str], bool]
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How a number is written, and the check for the number without its separators."""
+    """How a number is written (`shape`), the check for the number without its separators, and the words that name
+    it."""
 
     shape: str
     check: Check

@@ -133,7 +133,8 @@ def _line_starts(text: str, start: int, last: int) -> list[int]:
 
 
 def _far_apart(old: str, new: str, area: Area, work: Work, depth: int) -> Iterator[Block]:
-    """Yield the common blocks of a long differing area. It is cut in two where possible, else compared line by line."""
+    """Yield the common blocks of a long differing area. The area is cut in two where possible, otherwise compared line
+    by line."""
     o, o_end, n, n_end = area
     small = min(o_end - o, n_end - n) <= SMALL or depth == DEEPEST
     if not small and not work.takes((o_end - o + n_end - n) // CUT):
