@@ -23,7 +23,7 @@ help: ## Show this list
 run: needed ## Start the hub with demo data on http://127.0.0.1:8000
 	@MEMORYHUB_URL="$${MEMORYHUB_URL:-http://127.0.0.1:$(PORT)}" exec $(PY) manage.py serve --demo --port $(PORT)
 
-test: developed ## Run every test on SQLite, browser tests where a Chromium is or can be installed
+test: developed ## Run the tests on SQLite, those with a browser where a Chromium is or can be installed (MEMORYHUB_PUSH=1: the slow ones, too)
 	@sh tools/debian.sh chromium || echo "No Chromium: browser tests are skipped."
 	@sh tools/debian.sh fonts || echo "Fonts are missing: pages are tried with those that this machine has."
 	@sh tools/typescript.sh || echo "No TypeScript SDK: its tests are skipped."

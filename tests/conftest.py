@@ -19,7 +19,7 @@ from tests.api import server
 from tests.support import both, cluster, store_guard, write_guard
 from tests.support.both import sent
 from tests.support.directory import remove_run_directory, run_directory
-from tests.support.long import LONG
+from tests.support.long import LONG, PUSH
 
 pytest_plugins = ["tests.support.fixtures", "tests.support.browser"]
 
@@ -82,9 +82,12 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what runs in the long form alone and, on PostgreSQL, the tests that show nothing more there."""
+    """Leave out what runs in the long form alone, in a run of all tests the slow ones that only a push runs and, on
+    PostgreSQL, the tests that show nothing more there."""
     if not LONG:
         _leave_out(config, items, {item for item in items if item.get_closest_marker("long")})
+    if not PUSH and config.args_source is pytest.Config.ArgsSource.TESTPATHS:
+        _leave_out(config, items, {item for item in items if item.get_closest_marker("push")})
     if os.environ.get("MEMORYHUB_TEST_DATABASE") == "postgres" and not _names_tests(config):
         _leave_out(config, items, set(items) - both.on_both(items))
     if _is_worker(config):
@@ -136,10 +139,11 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 
 def _is_whole(config: pytest.Config) -> bool:
-    """Whether all tests are run, on SQLite."""
+    """Whether all tests are run that a push runs, on SQLite."""
     own = config.option
     chosen = own.keyword or own.markexpr or own.deselect or own.maxfail or getattr(own, "lf", False)
-    return connection.vendor == "sqlite" and config.args_source is pytest.Config.ArgsSource.TESTPATHS and not chosen
+    is_all = PUSH and config.args_source is pytest.Config.ArgsSource.TESTPATHS and not chosen
+    return is_all and connection.vendor == "sqlite"
 
 
 def _is_worker(config: pytest.Config) -> bool:

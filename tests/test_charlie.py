@@ -194,6 +194,7 @@ def test_the_pages_of_a_store_are_many() -> None:
     }
 
 
+@pytest.mark.push
 def test_charlie_finds_nothing_of_alice_and_her_store_looks_like_one_that_does_not_exist(
     values: dict[str, object], charlie: User
 ) -> None:
@@ -214,6 +215,7 @@ def test_charlie_finds_nothing_of_alice_and_her_store_looks_like_one_that_does_n
     assert row_counts() == before
 
 
+@pytest.mark.push
 @pytest.mark.both_databases
 def test_alice_finds_what_is_at_the_same_address(values: dict[str, object], alice: User) -> None:
     """So that the other tests try addresses at which there is something."""
@@ -239,6 +241,7 @@ def test_a_role_in_another_store_opens_nothing_of_this_one(values: dict[str, obj
             assert status in (404, 405) and "of Alice" not in text, address
 
 
+@pytest.mark.push
 def test_somebody_who_has_not_signed_in_is_sent_to_sign_in(values: dict[str, object]) -> None:
     before = row_counts()
     for address, method in product(PAGES, ("GET", "POST")):

@@ -9,6 +9,7 @@ REQUESTS = int(os.environ.get("MEMORYHUB_FUZZ_REQUESTS", "75"))
 SEED = int(os.environ.get("MEMORYHUB_FUZZ_SEED", "5"))
 
 
+@pytest.mark.push
 def test_every_answer_to_made_up_requests_is_documented(db: None, capsys: pytest.CaptureFixture[str]) -> None:
     from tests.api.fuzzing import Fuzz  # what it loads takes a second, which no other process of the run needs
 

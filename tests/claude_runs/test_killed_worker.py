@@ -39,6 +39,7 @@ def until(find: Callable[[], Any], is_right: Callable[[Any], bool], patience: fl
     return found
 
 
+@pytest.mark.push
 @pytest.mark.skipif(connection.vendor != "sqlite", reason="a hub on PostgreSQL waits until the worker was silent")
 def test_a_killed_worker_loses_no_call(tmp_path: Path) -> None:
     with (

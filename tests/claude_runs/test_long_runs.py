@@ -43,6 +43,7 @@ def script() -> list[Turn]:
     return [*turns, Turn([say("What is left, says my memory."), look], 3_000, 20), Turn([say("All is done.")], 3_300)]
 
 
+@pytest.mark.push
 def test_the_refactoring_example_with_context_editing(store: MemoryStore, alice: User) -> None:
     options = Options(trigger=TOOL_USES, trigger_value=10, keep=3, clear_at_least=500, clear_tool_inputs=True)
     with claude_api(*script()) as api:

@@ -63,6 +63,7 @@ def test_the_package_is_the_client_of_the_checkout(wheel: Path) -> None:
     assert commands == "[console_scripts]\nhub-memory-sync = hub_memory_tool.sync:main\n"
 
 
+@pytest.mark.push
 def test_it_is_installed_and_imported_without_the_hub(wheel: Path, tmp_path: Path) -> None:
     pip("install", "--no-index", "--no-deps", "--target", tmp_path, wheel)
     command = [sys.executable, "-W", "error", "-c", SAYS]

@@ -35,6 +35,7 @@ def place(hub: Served) -> Place:
     return Place(hub, shared["id"])
 
 
+@pytest.mark.push
 def test_all_doors_at_once_leave_one_history(
     place: Place, typescript: TypeScript, page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

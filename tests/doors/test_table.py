@@ -36,6 +36,7 @@ def world(rows_of_module: None, django_db_blocker: DjangoDbBlocker) -> dict[str,
         return make()
 
 
+@pytest.mark.push
 @pytest.mark.both_databases(each_case=True)
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.__name__.rpartition("_")[2])
 @pytest.mark.django_db

@@ -20,6 +20,7 @@ from tests.support.long import LONG
 IDENTITY = x25519.Identity.generate()
 
 
+@pytest.mark.push
 @pytest.mark.skipif(not SQLITE and not LONG, reason="on PostgreSQL a part of the long form")
 def test_every_backup_under_load_verifies_elsewhere_and_has_what_was_acknowledged_before(tmp_path: Path) -> None:
     (backups := tmp_path / "backups").mkdir()

@@ -116,6 +116,7 @@ def test_a_tool_call_of_which_any_statement_fails_is_not_done_and_can_be_sent_ag
     assert done >= 4 and AuditEntry.objects.count() == entries + 1 and verify(store.pk)[1] is None
 
 
+@pytest.mark.push
 def test_requests_of_the_api_of_which_any_statement_fails_are_not_done(programs: Client, store: MemoryStore) -> None:
     base, memory = f"/v1/memory_stores/{store.pk}", Memory.objects.live().get(store=store, path="/notes/a.md").pk
     version = Memory.objects.get(store=store, pk=memory).head_id
@@ -131,6 +132,7 @@ def test_requests_of_the_api_of_which_any_statement_fails_are_not_done(programs:
         assert verify(store.pk)[1] is None
 
 
+@pytest.mark.push
 def test_acts_of_people_of_which_any_statement_fails_are_not_done(
     programs: Client, store: MemoryStore, alice: User
 ) -> None:

@@ -177,6 +177,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "-l", str(place)], check=True)
 
 
+@pytest.mark.push
 @on_sqlite
 def test_on_a_full_disk_reading_and_deleting_go_on_and_what_is_refused_is_not_done(
     small_disk: Path, tmp_path: Path
@@ -260,6 +261,7 @@ def test_when_postgresql_is_killed_while_clients_write_nothing_is_lost_doubled_o
 FAKETIME = next((str(path) for path in Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1")), None)
 
 
+@pytest.mark.push
 @pytest.mark.skipif(not LONG, reason="a part of the long form: it waits for the background work")
 @pytest.mark.skipif(FAKETIME is None, reason="libfaketime is not installed")
 def test_a_clock_that_jumps_loses_doubles_and_forgets_nothing_and_checkpoints_go_on(

@@ -177,6 +177,7 @@ def ran(desk: Desk) -> Ran:
     return Ran(dict(zip(headings, printed, strict=True)), api.requests)
 
 
+@pytest.mark.push
 @pytest.mark.parametrize("number", range(len(LOOPS)), ids=LOOPS)
 def test_claude_looks_into_the_memory_store(ran: Ran, number: int) -> None:
     assert ran.printed[LOOPS[number]] == "Ada likes it short.\n"
@@ -205,6 +206,7 @@ def test_a_directory_in_step(desk: Desk, ran: Ran) -> None:
     assert "Written as a file." in desk.call(command="view", path="/memories/from-a-directory.md")
 
 
+@pytest.mark.push
 def test_the_directory_of_claude_code(desk: Desk) -> None:
     (setting,) = json.loads(block("Claude Code", "json").text)
     assert setting == "autoMemoryDirectory"
@@ -250,6 +252,7 @@ def test_the_configuration_of_an_mcp_client(desk: Desk) -> None:
     assert asynchronous.run(tools()) == {"memory", "search", "history", "proposals"}
 
 
+@pytest.mark.push
 def test_export_and_import(desk: Desk) -> None:
     printed = desk.shell(block("In and out", "sh").text)
     assert "helper, " in printed
@@ -268,6 +271,7 @@ print(webhooks.reveal(webhooks.create_webhook(STORE, wanted, act).pk, act))
 """
 
 
+@pytest.mark.push
 def test_a_receiver_of_webhooks(desk: Desk) -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

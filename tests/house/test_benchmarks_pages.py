@@ -63,6 +63,7 @@ def test_lines_are_told_apart_and_compared_with_others() -> None:
     assert {line.against for line in LINES} <= labels | {""}
 
 
+@pytest.mark.push
 def test_every_page_answers(hub: Hub) -> None:
     """In the short form, one line of each twelfth route: that all pages open is tested elsewhere."""
     lines = LINES if LONG else list({line.route: line for line in LINES}.values())[::12]
@@ -115,6 +116,7 @@ def test_the_counters_of_a_store_are_true_and_one_of_copies_is_as_large(director
     assert "large" not in SIZES or asked("large", entries) == [(True, True, 1)]
 
 
+@pytest.mark.push
 def test_the_planner_knows_the_statistics_of_every_index_that_is_made_again(directory: Path) -> None:
     for size in SIZES:
         with closing(sqlite3.connect(directory / size / "memoryhub.sqlite3")) as connection:

@@ -84,6 +84,7 @@ def test_a_backup_of_a_hub_that_is_not_there_fails_and_makes_nothing(place: Path
     assert list((place / "data").iterdir()) == []
 
 
+@pytest.mark.push
 def test_a_backup_needs_keys_and_a_directory_that_is_there(place: Path) -> None:
     put_migrated(place / "data")
     told = typed(BACKUP, place)
@@ -131,6 +132,7 @@ def test_a_backup_can_be_made_every_day_and_put_back_after_a_crash_and_the_audit
     assert "All" in hub.command("verify_audit").stdout
 
 
+@pytest.mark.push
 def test_the_hub_makes_the_planned_backups_by_itself_and_its_work_fails_where_it_cannot(place: Path) -> None:
     hub = Hub(place / "data", **RECIPIENT)
     hub.start()
@@ -156,6 +158,7 @@ def test_the_hub_makes_the_planned_backups_by_itself_and_its_work_fails_where_it
         hub.stop()
 
 
+@pytest.mark.push
 def test_a_restored_hub_deletes_no_backup_of_the_hub_that_it_came_from(place: Path) -> None:
     put_migrated(place / "data")
     assert backed_up(place, **RECIPIENT).returncode == 0
@@ -185,6 +188,7 @@ def waited_for(happened: Callable[[], bool], seconds: float = 120) -> None:
         time.sleep(0.2)
 
 
+@pytest.mark.push
 def test_a_damaged_file_and_a_wrong_key_are_named_and_change_nothing(place: Path) -> None:
     put_migrated(place / "data")
     assert backed_up(place, **RECIPIENT).returncode == 0
@@ -231,6 +235,7 @@ def test_a_wrong_passphrase_is_named_and_changes_nothing(place: Path) -> None:
     assert typed(RESTORE, place, **PASSPHRASE, **there).returncode == 0
 
 
+@pytest.mark.push
 def test_a_backup_for_which_the_disk_has_no_room_leaves_nothing_and_the_hub_goes_on(place: Path) -> None:
     put_migrated(place / "data")
     limited = f"ulimit -f 1000; {BACKUP}"  # no file may have more than 512 KB
@@ -245,6 +250,7 @@ def test_a_backup_for_which_the_disk_has_no_room_leaves_nothing_and_the_hub_goes
     assert [file.name for file in (place / "backups").iterdir()] == [newest(place).name]
 
 
+@pytest.mark.push
 def test_a_backup_with_a_wrong_audit_is_made_but_does_not_count(place: Path) -> None:
     put_migrated(place / "data")
     hub = Hub(place / "data")

@@ -273,6 +273,7 @@ def test_the_settings_and_the_clock_of_the_real_database_are_read(monkeypatch: p
     assert list(inside.clock(timezone.now())) == []
 
 
+@pytest.mark.push
 @pytest.mark.both_databases
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_planted_fault_is_found_with_what_to_do(name: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -70,6 +70,7 @@ def test_every_wrong_value_is_an_error_with_a_hint_at_start(tmp_path: Path) -> N
         assert f"memoryhub.{id}" in answer.stderr
 
 
+@pytest.mark.push
 def test_a_directory_for_copies_that_is_none_is_an_error_before_a_redaction_needs_it(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     for wrong in ("nowhere", "file"):

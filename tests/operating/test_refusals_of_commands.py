@@ -39,6 +39,7 @@ def assert_refused(answer: subprocess.CompletedProcess[str], code: int, sentence
     assert answer.returncode == code
 
 
+@pytest.mark.push
 @pytest.mark.parametrize("command", [["create_store", "X"], ["verify_audit"], ["verify_receipt", "receipt.json"]])
 def test_a_command_whose_database_does_not_answer_says_so_and_verifying_ends_with_code_2(
     command: list[str], tmp_path: Path
@@ -52,6 +53,7 @@ def test_such_an_address_is_none_of_a_database_that_the_hub_runs_on(url: str) ->
     assert shipped.database_of(url)["ENGINE"] == "django.db.backends.dummy"
 
 
+@pytest.mark.push
 def test_serve_says_that_the_directory_of_the_assets_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     put_migrated(tmp_path / "data")
@@ -59,6 +61,7 @@ def test_serve_says_that_the_directory_of_the_assets_cannot_be_made(tmp_path: Pa
     assert_refused(answer, 1, f"The static assets cannot be collected in {tmp_path}/file/x: Not a directory. Set ")
 
 
+@pytest.mark.push
 def test_serve_and_commands_say_that_a_database_address_is_none_of_theirs(tmp_path: Path) -> None:
     said, url = "DATABASE_URL is not the address of a database that the hub runs on.", "mysql://host/name"
     assert_refused(served_once(tmp_path / "data", DATABASE_URL=url), 1, said)
@@ -70,6 +73,7 @@ def test_a_command_on_a_file_of_the_database_address_that_is_not_there_names_tha
     assert_refused(answer, 1, f"the file that DATABASE_URL names, {tmp_path}/other.sqlite3; nothing was made.")
 
 
+@pytest.mark.push
 def test_without_the_audit_key_of_the_hub_nothing_is_verified_and_the_audit_is_not_called_wrong(home: Path) -> None:
     other = manage(home, "verify_audit", MEMORYHUB_AUDIT_KEY="x" * 64)
     assert_refused(other, 2, "MEMORYHUB_AUDIT_KEY is not the audit key of this database")
@@ -83,6 +87,7 @@ def test_without_the_audit_key_of_the_hub_nothing_is_verified_and_the_audit_is_n
     assert manage(home, "verify_audit", MEMORYHUB_AUDIT_KEY=key).returncode == 0
 
 
+@pytest.mark.push
 def test_a_new_secret_key_is_not_accepted_with_another_audit_key_nor_where_there_is_none(home: Path) -> None:
     wrong = manage(home, "accept_secret_key", SECRET_KEY="n" * 64, MEMORYHUB_AUDIT_KEY="x" * 64)
     assert_refused(wrong, 1, "MEMORYHUB_AUDIT_KEY is not the audit key of this database")
@@ -99,11 +104,13 @@ def test_an_empty_file_of_a_secret_is_named_by_serve_and_commands(home: Path, fi
         assert_refused(answer, 1, f"{home / file} is empty: put it back from a backup")
 
 
+@pytest.mark.push
 def test_a_chain_that_was_never_there_is_not_called_wrong(home: Path) -> None:
     assert_refused(manage(home, "verify_audit", "--chain", "memstore_typo"), 2, "There is no chain memstore_typo")
     assert manage(home, "verify_audit", "--chain", "hub").returncode == 0
 
 
+@pytest.mark.push
 def test_verifying_without_any_checkpoint_says_what_it_cannot_show(home: Path) -> None:
     assert "checkpoints:" not in manage(home, "verify_audit").stdout
     (home / "checkpoints.jsonl").unlink()
@@ -111,6 +118,7 @@ def test_verifying_without_any_checkpoint_says_what_it_cannot_show(home: Path) -
     assert f"there are none in {home}, so nothing shows whether the newest entries were cut off" in said
 
 
+@pytest.mark.push
 def test_an_output_that_is_full_closed_or_read_no_further_is_no_verdict_about_the_audit(home: Path) -> None:
     own = {"PATH": os.environ["PATH"], "MEMORYHUB_DATA_DIR": str(home)}
 

@@ -50,6 +50,7 @@ CATALOGUE = (
 """What PostgreSQL says of all columns, indexes and constraints."""
 
 
+@pytest.mark.push
 @pytest.mark.skipif(not IS_SQLITE, reason="the databases are of SQLite")
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=() if name in NEWEST else pytest.mark.long) for name in NAMES]

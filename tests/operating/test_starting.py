@@ -81,6 +81,7 @@ def served_once(directory: Path, *arguments: str, **environment: str) -> subproc
     )
 
 
+@pytest.mark.push
 def test_a_command_without_the_data_directory_of_the_hub_says_so_in_a_sentence_and_makes_nothing(
     tmp_path: Path,
 ) -> None:
@@ -123,6 +124,7 @@ class TestAHubThatIsThere:
     def test_its_files_are_its_owners_alone_and_a_second_hub_is_refused(self, home: Path) -> None:
         assert (home / "memoryhub.sqlite3").is_file()
 
+    @pytest.mark.push
     def test_files_that_others_may_read_are_tightened_and_said_where_they_cannot_be(self, home: Path) -> None:
         file = home / "memoryhub.sqlite3"
         file.chmod(0o644)
@@ -131,6 +133,7 @@ class TestAHubThatIsThere:
         file.chmod(0o600)
         assert "memoryhub.W001" not in manage(home, "check", "--tag", OWN).stderr
 
+    @pytest.mark.push
     @pytest.mark.parametrize(("name", "file"), [("MEMORYHUB_AUDIT_KEY", "audit_key"), ("SECRET_KEY", "secret_key")])
     def test_a_node_with_another_secret_is_refused_with_the_name_of_it(self, home: Path, name: str, file: str) -> None:
         for answer in (served_once(home, **{name: "x" * 64}), manage(home, "create_store", "X", **{name: "x" * 64})):
@@ -143,11 +146,13 @@ class TestAHubThatIsThere:
         assert answer.returncode == 1 and f"{home / file} is not the" in answer.stderr
         assert manage(home, "verify_audit").returncode == 0
 
+    @pytest.mark.push
     def test_without_a_mark_the_newest_entry_shows_another_audit_key(self, home: Path) -> None:
         change(home, "update memoryhub_installation set audit_mark = null")
         answer = served_once(home, MEMORYHUB_AUDIT_KEY="x" * 64)
         assert answer.returncode == 1 and "MEMORYHUB_AUDIT_KEY is not the audit key" in answer.stderr
 
+    @pytest.mark.push
     def test_a_secret_key_that_was_changed_on_purpose_is_accepted_by_an_audited_act(self, home: Path) -> None:
         new = {"SECRET_KEY": "n" * 64}
         assert "was accepted" in manage(home, "accept_secret_key", **new).stdout
@@ -158,6 +163,7 @@ class TestAHubThatIsThere:
         assert len(rows) == 2
         assert manage(home, "verify_audit").returncode == 0
 
+    @pytest.mark.push
     def test_an_older_program_on_a_newer_database_is_refused(self, home: Path) -> None:
         change(
             home, "insert into django_migrations (app, name, applied) values ('memoryhub', '9999_later', '2030-01-01')"
@@ -189,6 +195,7 @@ class TestAHubThatIsThere:
         assert answer.returncode == 1 and "`serve` is preparing the database" in answer.stderr
 
 
+@pytest.mark.push
 @on_sqlite
 def test_a_database_file_that_was_cut_off_or_is_another_file_is_refused_in_a_sentence(tmp_path: Path) -> None:
     put_migrated(tmp_path)

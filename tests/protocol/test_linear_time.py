@@ -30,6 +30,7 @@ def assert_linear(prepared: Callable[[int], Callable[[], object]], small: int) -
     assert seconds(prepared(small * TIMES)) < brief * MOST
 
 
+@pytest.mark.push
 @pytest.mark.parametrize(
     "tail",
     [

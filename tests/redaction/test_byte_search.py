@@ -34,6 +34,7 @@ def planter(store: MemoryStore, key: str, alice: User) -> Planter:
     return planter
 
 
+@pytest.mark.push
 def test_texts_everywhere_are_found_then_redacted_then_found_nowhere(
     planter: Planter, superuser: User, own_checkpoints: Any, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -152,6 +152,7 @@ def test_every_governing_table_has_a_row_to_try(governed: MemoryStore) -> None:
     assert {model.__name__ for model in SEALED} >= {"User", "Member", "Key", "KeyStore", "Invitation", "Agent"}
 
 
+@pytest.mark.push
 @pytest.mark.parametrize("model", SEALED, ids=lambda model: model.__name__)
 def test_an_edit_of_any_sealed_column_is_named(governed: MemoryStore, model: type[Sealed]) -> None:
     """A byte of any fourth column of a row, or the whole value, and in the long form both, of all columns of two rows;
@@ -279,6 +280,7 @@ def test_no_attempt_to_get_or_keep_power_passes(governed: MemoryStore) -> None:
 # ------------------------------------------------------------------------------------------------ the life of seals
 
 
+@pytest.mark.push
 def test_seals_outlive_their_entries_and_are_guarded_then(governed: MemoryStore) -> None:
     by = Act(Actor.system("tests"), Door.COMMAND, LATER)
     waiting = MemoryVersion.objects.filter(store=governed).unreviewed().values_list("pk", flat=True)

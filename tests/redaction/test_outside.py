@@ -75,6 +75,7 @@ def history(store: MemoryStore, key: str, alice: User) -> MemoryStore:
     return store
 
 
+@pytest.mark.push
 def test_an_edit_of_any_other_column_is_named(history: MemoryStore) -> None:
     listed, unnoticed, seen = outside(), set(), set()
     for model in _unsealed():

@@ -56,6 +56,7 @@ def removed(store: MemoryStore, *memories: Memory) -> int:
     return done
 
 
+@pytest.mark.push
 @pytest.mark.both_databases(each_case=True)
 @pytest.mark.parametrize("is_live", [True, False])
 def test_no_text_of_a_removed_memory_is_left(store: MemoryStore, caller: Caller, is_live: bool) -> None:

@@ -137,6 +137,7 @@ LINES = st.lists(PART, max_size=8).map("\n".join) | st.lists(PART, max_size=4).m
 RUN_TOGETHER = st.lists(PART, max_size=8).map("".join) | st.lists(PART, max_size=8).map("x-".join)
 
 
+@pytest.mark.push
 @settings(deadline=None, max_examples=EXAMPLES)
 @given(LINES | RUN_TOGETHER)
 def test_spans_are_in_the_text_in_order_and_apart(text: str) -> None:

@@ -72,6 +72,7 @@ def is_steep(piece: str, kind: str) -> bool:
     return all(ratio > STEEPEST for ratio in ratios)
 
 
+@pytest.mark.push
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_time_grows_with_the_text_alone(kind: str) -> None:
     assert [piece for piece in REPEATED if is_steep(piece, kind)] == []
@@ -94,6 +95,7 @@ def test_a_hundred_thousand_hostile_characters_are_looked_through_in_bounded_tim
         assert process_time() - start < 5
 
 
+@pytest.mark.push
 def test_no_repetition_holds_the_lock_of_a_store_longer_than_a_few_ordinary_texts() -> None:
     length = 100_000 if IN_FULL else 12_000
     ordinary = "\n".join([*NOTES, *CODE])

@@ -53,6 +53,7 @@ def test_who_shows_no_key_takes_no_room_among_heavy_work(path: str, waits_there:
     assert (pool is application.heavy) == waits_there
 
 
+@pytest.mark.push
 def test_a_call_and_a_page_are_answered_before_exports_that_were_asked_for_earlier(tmp_path: Path) -> None:
     with served(tmp_path, "--threads", "2") as server, ExitStack() as stack:
         desk = Desk(server, *server.new_store())

@@ -50,6 +50,7 @@ def test_pages_and_their_static_files_are_served(browser: httpx.Client, desk: De
         assert (head.status_code, head.content) == (200, b"")
 
 
+@pytest.mark.push
 def test_head_and_an_htmx_request_are_answered(browser: httpx.Client, desk: Desk) -> None:
     head = browser.head(f"/stores/{desk.store}")
     assert (head.status_code, head.content) == (200, b"")
@@ -74,6 +75,7 @@ def test_an_upload_is_imported_and_the_export_holds_it(browser: httpx.Client, de
     assert not str(sent.url).endswith("/new")
 
 
+@pytest.mark.push
 def test_a_file_that_is_too_large_is_told_on_the_page(browser: httpx.Client, desk: Desk) -> None:
     address = f"/stores/{desk.store}/imports/new"
     token = token_in(browser.get(address).text)

@@ -12,6 +12,7 @@ from tests.support.browser import press
 pytestmark = pytest.mark.browser
 
 
+@pytest.mark.push
 def test_the_joined_scripts_and_styles_of_served_pages_work(browser: Browser, tmp_path: Path) -> None:
     messages: list[str] = []
     with served(tmp_path) as server:

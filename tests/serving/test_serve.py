@@ -34,6 +34,7 @@ def first_refused(clients: ThreadPoolExecutor, count: int, ask: Callable[[], htt
     raise AssertionError("no request was refused")
 
 
+@pytest.mark.push
 @pytest.mark.both_databases
 def test_a_hub_with_no_thread_left_says_so_at_once_and_is_alive(tmp_path: Path) -> None:
     with served(tmp_path, "--threads", "1") as server, ThreadPoolExecutor(320) as clients:
@@ -98,6 +99,7 @@ def test_downloads_that_a_killed_hub_has_left_on_the_disk_are_gone_though_anothe
         assert not left.exists()
 
 
+@pytest.mark.push
 def test_an_upload_that_hangs_does_not_keep_the_hub_from_stopping(tmp_path: Path) -> None:
     with served(tmp_path) as server, ExitStack() as stack:
         desk = Desk(server, *server.new_store())
@@ -178,6 +180,7 @@ def has_ipv6() -> bool:
     return True
 
 
+@pytest.mark.push
 @pytest.mark.parametrize("host", ["localhost", "::1"])
 def test_a_host_may_be_a_name_or_an_ipv6_address(host: str, tmp_path: Path) -> None:
     if ":" in host and not has_ipv6():
@@ -217,6 +220,7 @@ def test_a_number_that_is_no_port_is_refused_in_one_sentence(port: str, tmp_path
     assert not (tmp_path / "data" / "memoryhub.sqlite3").exists()
 
 
+@pytest.mark.push
 def test_what_a_worker_has_loaded_is_not_searched_for_garbage(tmp_path: Path) -> None:
     """A first search through all of it stopped every request for half a second."""
     own = {**os.environ, "MEMORYHUB_DATA_DIR": str(tmp_path), "MEMORYHUB_STATIC_ROOT": str(tmp_path)}

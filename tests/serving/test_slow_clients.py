@@ -187,6 +187,7 @@ def test_a_body_that_pauses_for_too_long_is_given_up_in_the_words_of_its_door(
     assert_is_of_its_door(path, answer)
 
 
+@pytest.mark.push
 def test_who_does_not_take_an_answer_is_disconnected_and_who_takes_it_slowly_is_not(
     desk: Desk, readers: Readers
 ) -> None:

@@ -196,6 +196,7 @@ class Taken:
         pass
 
 
+@pytest.mark.push
 @pytest.mark.parametrize("take", [Taken.by_itself, Taken.by_functions, Taken.by_a_block])
 def test_no_stop_leaves_a_lock_taken(take: Callable[[Taken], None], monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither Django's lock of translations, without which no page is made, nor any other."""
@@ -314,6 +315,7 @@ def test_an_error_of_the_work_is_its_own(watched: Watch) -> None:
     in_thread(work)
 
 
+@pytest.mark.push
 def test_stops_at_any_moment_leave_no_thread_with_a_late_one(watched: Watch) -> None:
     """Works of about the length of the limit end or are stopped; after either, nothing is raised."""
     ends: list[str] = []

@@ -1,4 +1,5 @@
-"""How far a run of the tests looks: at a part of the random cases, or at all of them (`make test-long`)."""
+"""How far a run of the tests looks: at the quick ones (`make test`), at all but the long ones (`.ci/run`), or at all of
+them, with every random case (`make test-long`)."""
 
 import os
 from collections import Counter
@@ -8,6 +9,7 @@ from zlib import crc32
 
 T = TypeVar("T")
 LONG = bool(os.environ.get("MEMORYHUB_LONG"))
+PUSH = LONG or bool(os.environ.get("MEMORYHUB_PUSH"))
 PART = 96
 _turns: Counter[str] = Counter()
 

@@ -329,6 +329,7 @@ class TestLargeStores:
         ):
             assert peak(write_all()) < 6_000_000
 
+    @pytest.mark.push
     def test_rows_are_read_a_few_at_a_time(self, store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(exporting_rows, "PART", 5)
         memory = write(store, "/0.md", "x")

@@ -49,6 +49,7 @@ def test_an_imported_history_removes_no_memory_from_the_tree(form: str, tmp_path
     copy.git("fsck", "--strict")
 
 
+@pytest.mark.push
 @pytest.mark.django_db
 @pytest.mark.parametrize("seed", some(range(6), 3))
 def test_random_histories_that_are_imported_into_one_store(seed: int, tmp_path: Path) -> None:

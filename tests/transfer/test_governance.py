@@ -83,6 +83,7 @@ def brought(data: bytes, name: str = "Target", **more: Any) -> MemoryStore:
     return target
 
 
+@pytest.mark.push
 @pytest.mark.both_databases
 @pytest.mark.parametrize("form", ["jsonl", "zip"])
 def test_all_of_it_comes_back_the_same(
@@ -109,6 +110,7 @@ def test_all_of_it_comes_back_the_same(
     assert "With history" in html and "With proposals" not in html
 
 
+@pytest.mark.push
 @pytest.mark.both_databases
 @pytest.mark.parametrize("seed", range(tried(192, 2)))
 def test_whatever_happened_comes_back_the_same(seed: int, db: None, own_checkpoints: Path) -> None:
@@ -163,6 +165,7 @@ def test_without_history_and_beside_others_it_shows_what_is_left(
     assert len({proposal.number for proposal in Proposal.objects.of_store(target.pk)}) == 15
 
 
+@pytest.mark.push
 @pytest.mark.both_databases
 def test_what_is_redacted_and_erased_here_is_gone_from_it(
     source: Caller, store: MemoryStore, alice: User, own_checkpoints: Path

@@ -60,6 +60,7 @@ def prepared(store: MemoryStore, memories: tuple[BundledMemory, ...]) -> Import:
     return job
 
 
+@pytest.mark.push
 @pytest.mark.parametrize("name", ["brought.zip", "brought.jsonl"])
 def test_an_upload_is_read_from_its_file_and_needs_little_more_memory_than_its_texts(name: str) -> None:
     data = archive() if name.endswith("zip") else export()

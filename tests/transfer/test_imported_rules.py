@@ -54,6 +54,7 @@ def choose(client: Any, job: Import) -> None:
     client.post(reverse("choose_import", args=[job.store_id, job.pk]), {f"choice-{number}": "take"})
 
 
+@pytest.mark.push
 def test_an_administrator_takes_them_over_with_a_tick(ruled: MemoryStore, own_checkpoints: Path) -> None:
     target, data = trips.new_store("Target"), export(ruled, "jsonl", governance=True)
     admin, curator = new_person("Ada"), new_person("Cleo")

@@ -73,6 +73,7 @@ def hostile_store() -> MemoryStore:
     return store
 
 
+@pytest.mark.push
 @pytest.mark.parametrize(
     "form", ["zip", "git", *(pytest.param(form, marks=pytest.mark.long) for form in ("jsonl", "unpacked"))]
 )

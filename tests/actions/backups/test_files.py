@@ -74,6 +74,7 @@ def test_another_key_is_not_called_damage(tmp_path: Path) -> None:
         read(file)
 
 
+@pytest.mark.push
 def test_a_wrong_passphrase_is_not_called_damage_and_damage_not_a_wrong_passphrase(tmp_path: Path) -> None:
     file = written(tmp_path / "made", Keys(passphrase="seven words that no one knows"))
     with pytest.raises(NotOpened, match="not the passphrase"):

@@ -91,6 +91,7 @@ def test_an_earlier_list_of_path_rules_is_about_the_same_memories_as_before(stor
     assert saved_by(now, str(entry.seq)) == path_rules.of_store(now)
 
 
+@pytest.mark.push
 @pytest.mark.django_db
 @pytest.mark.parametrize("at_once", [True, False])
 def test_a_name_of_a_memory_and_one_of_a_directory_are_erased(store: MemoryStore, alice: User, at_once: bool) -> None:

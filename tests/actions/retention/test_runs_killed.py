@@ -112,6 +112,7 @@ def test_a_run_that_is_killed_anywhere_goes_on_where_it_was(monkeypatch: pytest.
             transaction.set_rollback(True)
 
 
+@pytest.mark.push
 @pytest.mark.skipif(connection.vendor != "sqlite", reason="a forked process disturbs PostgreSQL's driver in its parent")
 @pytest.mark.django_db(transaction=True)
 def test_a_process_that_dies_in_a_run_leaves_it_to_the_next(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -170,6 +170,7 @@ def test_an_agent_is_made_and_its_first_key_is_next(superuser: User) -> None:
     assert made.name == "Triage bot" and newest("create_agent").actor_id == superuser.id
 
 
+@pytest.mark.push
 @pytest.mark.both_databases
 @pytest.mark.parametrize(
     "name",

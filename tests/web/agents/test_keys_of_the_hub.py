@@ -31,6 +31,7 @@ def evaluated(store: MemoryStore) -> Key:
     return Key.objects.get(name="Claude (evaluations)")
 
 
+@pytest.mark.push
 @pytest.mark.both_databases
 def test_the_key_of_evaluations_reaches_no_memory_store(
     store: MemoryStore, other: MemoryStore, alice: User, superuser: User

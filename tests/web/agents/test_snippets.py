@@ -53,6 +53,7 @@ def run(command: list[str], place: Path, **more: str) -> str:
     return done.stdout
 
 
+@pytest.mark.push
 @pytest.mark.django_db(transaction=True)
 def test_the_snippets_work_as_they_are_shown(
     live_server: LiveServer, agent: Agent, store: MemoryStore, superuser: User, settings: Any, tmp_path: Path
@@ -73,6 +74,7 @@ def test_the_snippets_work_as_they_are_shown(
     assert calls.filter(command="view", ok=True).count() == 4 and calls.filter(session=None).count() == 0
 
 
+@pytest.mark.push
 @pytest.mark.django_db(transaction=True)
 def test_a_preset_is_copied_as_programs_that_ask_what_a_run_asks(
     live_server: LiveServer, agent: Agent, key: str, store: MemoryStore, alice: User, settings: Any, tmp_path: Path

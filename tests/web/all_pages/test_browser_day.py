@@ -113,6 +113,7 @@ def test_a_conflict_shows_both_sides_and_loses_nothing(
     assert [version.content for version in texts] == [TEXT, TEXT + "- Theirs\n", TEXT + "- Mine\n"]
 
 
+@pytest.mark.push
 @pytest.mark.both_databases
 def test_versions_are_compared_and_one_is_restored(
     desk: Page, live_server: LiveServer, memory: Memory, alice: User
@@ -159,6 +160,7 @@ def test_an_entry_shows_the_call_and_what_it_changed(desk: Page, live_server: Li
     expect(desk.locator(".diff")).to_contain_text("Up to 120 EUR")
 
 
+@pytest.mark.push
 def test_changes_are_stepped_through_by_keys(desk: Page, live_server: LiveServer, memory: Memory, alice: User) -> None:
     lines = [f"line {number}\n" for number in range(60)]
     act = Act(Actor.person(alice), Door.WEB, AT)
@@ -174,6 +176,7 @@ def test_changes_are_stepped_through_by_keys(desk: Page, live_server: LiveServer
     expect(desk.locator("tr:target")).to_contain_text("line 50")
 
 
+@pytest.mark.push
 def test_text_is_typed_pasted_and_replaced(desk: Page, live_server: LiveServer, memory: Memory) -> None:
     desk.goto(f"{live_server.url}/stores/{memory.store_id}/memories/{memory.id}/edit")
     editor = desk.locator(".cm-content")

@@ -104,6 +104,7 @@ def test_hostile_text_is_inert_on_every_page(
     assert not wrong, "\n".join(wrong)
 
 
+@pytest.mark.push
 def test_hidden_characters_are_boxes_with_a_name(desk: Page, live_server: LiveServer, world: hostile.World) -> None:
     sign_in_as(desk.context, world.person, live_server.url)
     memory = world.memory()
@@ -126,6 +127,7 @@ def test_the_search_for_hostile_text_is_inert(desk: Page, live_server: LiveServe
         assert desk.evaluate(UNSEEN) == [], address
 
 
+@pytest.mark.push
 def test_hostile_text_survives_the_editor(desk: Page, live_server: LiveServer, world: hostile.World) -> None:
     sign_in_as(desk.context, world.person, live_server.url)
     memory = world.memory()
@@ -151,6 +153,7 @@ def opened(client: Client, memory: Memory, page: str = "", query: str = "") -> C
     return ask
 
 
+@pytest.mark.push
 @pytest.mark.parametrize("query", [pytest.param("", marks=pytest.mark.long), "?view=rendered"])
 def test_equal_lines_cost_no_more_than_different_ones(store: MemoryStore, alice: User, query: str) -> None:
     client = signed_in(alice)
@@ -185,6 +188,7 @@ SHORT = {
 """The pages for which a text is costly: the short form opens these alone."""
 
 
+@pytest.mark.push
 @pytest.mark.parametrize("name", COSTLY)
 def test_costly_texts_are_shown_and_compared_in_time(
     store: MemoryStore, alice: User, name: str, monkeypatch: pytest.MonkeyPatch
@@ -198,6 +202,7 @@ def test_costly_texts_are_shown_and_compared_in_time(
         assert is_within(WITHIN, opened(client, memory, page, query)), (page, query)
 
 
+@pytest.mark.push
 @pytest.mark.parametrize("name", [pytest.param("all lines other", marks=pytest.mark.long), "one long line"])
 def test_large_texts_are_drawn_without_widening_the_page(
     desk: Page, live_server: LiveServer, store: MemoryStore, alice: User, name: str

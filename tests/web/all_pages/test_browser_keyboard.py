@@ -67,6 +67,7 @@ def test_the_skip_link_is_first_and_leads_to_the_content(desk: Page) -> None:
     expect(desk.get_by_label("Breadcrumbs").get_by_role("link").first).to_be_focused()
 
 
+@pytest.mark.push
 @pytest.mark.parametrize(
     ("address", "width"),
     [
@@ -120,6 +121,7 @@ def test_a_question_mark_opens_the_guide_at_the_page_and_lists_its_keys(desk: Pa
     expect(dialog).not_to_be_visible()
 
 
+@pytest.mark.push
 def test_keys_go_to_places_and_move_in_lists(desk: Page, live_server: LiveServer, memory: Memory) -> None:
     press(desk, "e")
     expect(desk).to_have_url(re.compile("/edit$"))
@@ -143,6 +145,7 @@ def test_keys_go_to_places_and_move_in_lists(desk: Page, live_server: LiveServer
     expect(desk).to_have_url(f"{live_server.url}/stores")
 
 
+@pytest.mark.push
 @pytest.mark.parametrize("address", [pytest.param("/stores", marks=pytest.mark.long), "/audit"])
 def test_a_capital_f_goes_to_the_filter_where_keys_are_only_letters(
     desk: Page, live_server: LiveServer, address: str
@@ -157,6 +160,7 @@ def test_a_capital_f_goes_to_the_filter_where_keys_are_only_letters(
     expect(desk).to_have_url(live_server.url + address)
 
 
+@pytest.mark.push
 def test_keys_are_only_letters_in_the_editor(desk: Page, live_server: LiveServer, memory: Memory) -> None:
     address = f"{live_server.url}/stores/{memory.store_id}/memories/{memory.id}/edit"
     desk.goto(address)

@@ -26,6 +26,7 @@ pytestmark = pytest.mark.browser
 NOW = datetime(2025, 11, 3, 9, 0, tzinfo=UTC)
 
 
+@pytest.mark.push
 @pytest.mark.longest
 def test_every_page_is_sound_in_both_themes(
     page: Page, console: Console, live_server: LiveServer, superuser: User

@@ -61,6 +61,7 @@ def test_every_place_is_listed(desk: Page) -> None:
     expect(dialog).to_be_visible()
 
 
+@pytest.mark.push
 def test_brackets_step_through_versions_where_one_is_shown_and_where_two_are_compared(
     desk: Page, live_server: LiveServer, memory: Memory
 ) -> None:
@@ -91,6 +92,7 @@ def test_j_k_and_enter_move_and_open_in_lists(desk: Page, live_server: LiveServe
     expect(desk.get_by_role("heading", level=1)).to_contain_text("Version 3")
 
 
+@pytest.mark.push
 def test_keys_work_on_a_box_but_not_in_a_field(desk: Page, live_server: LiveServer, memory: Memory) -> None:
     desk.goto(of_memory(live_server, memory, "/versions"))
     desk.get_by_role("radio", name="A version 2").focus()
@@ -115,6 +117,7 @@ def test_e_opens_the_editor_and_control_s_saves(desk: Page, memory: Memory) -> N
     expect(desk.locator(".lines")).to_contain_text("e g s three")
 
 
+@pytest.mark.push
 def test_single_keys_are_off_when_the_person_says_so(
     desk: Page, live_server: LiveServer, memory: Memory, alice: User
 ) -> None:
@@ -128,6 +131,7 @@ def test_single_keys_are_off_when_the_person_says_so(
     expect(desk).to_have_url(address)
 
 
+@pytest.mark.push
 def test_the_tree_remembers_what_was_open(desk: Page, live_server: LiveServer, store: MemoryStore) -> None:
     write(store, "/other/deep.md")
     desk.goto(f"{live_server.url}/stores/{store.id}/")

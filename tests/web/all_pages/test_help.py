@@ -12,6 +12,7 @@ from tests.web.all_pages.test_browser_pages import NOW
 pytestmark = pytest.mark.django_db
 
 
+@pytest.mark.push
 def test_only_the_guide_and_the_tree_open_at_the_beginning(superuser: User) -> None:
     load(NOW)
     places = {name: place_of(resolve(address.partition("?")[0])) for name, address in pages()}

@@ -31,6 +31,7 @@ def demo(rows_of_module: None, django_db_blocker: DjangoDbBlocker) -> None:
         load(timezone.now())
 
 
+@pytest.mark.push
 @pytest.mark.both_databases
 def test_tables_and_letters_of_the_demo_have_names_beside_the_ids(superuser: User) -> None:
     client, store = signed_in(superuser), MemoryStore.objects.get(name=SERVICE)

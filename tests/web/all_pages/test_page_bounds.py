@@ -125,6 +125,7 @@ def spent(monkeypatch: pytest.MonkeyPatch) -> Spent:
     return spent
 
 
+@pytest.mark.push
 def test_every_page_over_hostile_rewrites_is_bounded_in_bytes_and_in_the_work_that_it_compares(
     hostile: Caller, superuser: User, spent: Spent
 ) -> None:

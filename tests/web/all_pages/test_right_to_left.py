@@ -92,6 +92,7 @@ def test_the_finder_the_palette_and_the_names_of_boxes_isolate_too(memory: Memor
     assert "/\u2068ملاحظات\u2069/\u2068תוכנית\u2069/alpha/" in trash
 
 
+@pytest.mark.push
 @pytest.mark.django_db
 def test_every_page_isolates_every_name_that_is_written_from_right_to_left_and_shows_no_bare_id(
     superuser: User,
@@ -115,6 +116,7 @@ def test_the_name_in_the_sentence_that_something_was_done_is_isolated(alice: Use
     assert not list(wrong_in(made.content.decode()))
 
 
+@pytest.mark.push
 @pytest.mark.browser
 def test_the_names_of_a_path_are_seen_in_their_order(
     page: Page, live_server: LiveServer, memory: Memory, alice: User

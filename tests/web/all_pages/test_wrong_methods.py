@@ -40,6 +40,7 @@ def addresses(store: MemoryStore) -> Iterator[str]:
                     yield address
 
 
+@pytest.mark.push
 def test_every_address_that_a_page_cannot_be_opened_at_says_so_and_leads_on(
     store: MemoryStore, superuser: User
 ) -> None:

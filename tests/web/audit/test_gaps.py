@@ -63,6 +63,7 @@ def of_memory(gaps: Gaps) -> dict[str, Any]:
     return {"store_id": gaps.store.pk, "memory_id": gaps.thinned.pk}
 
 
+@pytest.mark.push
 @pytest.mark.both_databases
 def test_every_page_opens_and_links_to_nothing_that_is_gone(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     """For an administrator; a viewer sees them too, or is refused (in the short form: each twelfth). On the demo, which
@@ -90,6 +91,7 @@ def test_every_page_opens_and_links_to_nothing_that_is_gone(client: Client, monk
     assert not gone
 
 
+@pytest.mark.push
 @pytest.mark.both_databases
 def test_no_entry_is_called_an_alarm_and_the_audit_verifies(gaps: Gaps, client: Client) -> None:
     """In the short form, of each second entry, and of those that were redacted."""

@@ -47,6 +47,7 @@ def test_new_entries_come_in_at_the_top(tail: Page, store: MemoryStore) -> None:
     axe(tail)
 
 
+@pytest.mark.push
 def test_nothing_moves_under_somebody_who_has_scrolled(tail: Page, store: MemoryStore) -> None:
     tail.mouse.wheel(0, 900)
     tail.wait_for_function("scrollY > 400")
@@ -84,6 +85,7 @@ def test_nothing_moves_under_somebody_who_has_scrolled(tail: Page, store: Memory
     expect(link).not_to_be_visible()
 
 
+@pytest.mark.push
 def test_the_focus_stays_where_it_is(tail: Page, store: MemoryStore) -> None:
     for _ in range(3):
         press(tail, "j")
@@ -110,6 +112,7 @@ def test_it_pauses_and_goes_on(tail: Page, store: MemoryStore) -> None:
     expect(tail.locator(PATHS).first).to_have_text("/new/a.md")
 
 
+@pytest.mark.push
 def test_a_hidden_page_does_not_ask(tail: Page, store: MemoryStore) -> None:
     asked: list[str] = []
     tail.on("request", lambda request: asked.append(request.url))

@@ -19,6 +19,7 @@ def here(page: Page, live_server: LiveServer, alice: User, store: MemoryStore, k
     return f"{live_server.url}/stores/{memory.store_id}/memories/{memory.pk}"
 
 
+@pytest.mark.push
 def test_from_a_line_to_a_resolved_conversation_by_keyboard(page: Page, here: str) -> None:
     page.goto(here)
     page.locator("#L3 > a").focus()
@@ -48,6 +49,7 @@ def test_from_a_line_to_a_resolved_conversation_by_keyboard(page: Page, here: st
     expect(page.locator("#L4 .comment").first).to_be_visible()
 
 
+@pytest.mark.push
 def test_a_name_is_chosen_and_whoever_has_it_is_told(
     page: Page, here: str, live_server: LiveServer, bob: User, alice: User
 ) -> None:
@@ -123,6 +125,7 @@ def test_several_conversations_on_a_page_are_told_apart_by_screen_readers(page: 
     axe(page)
 
 
+@pytest.mark.push
 def test_the_caret_is_in_the_box_that_is_opened_at_once(page: Page, here: str) -> None:
     page.goto(here)
     summary = page.locator(".comment-new > summary")

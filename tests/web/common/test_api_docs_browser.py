@@ -17,6 +17,7 @@ def shown(page: Page, live_server: LiveServer) -> Hub:
     return hub
 
 
+@pytest.mark.push
 def test_the_document_is_drawn_beneath_the_title_of_the_page(page: Page, console: Console, shown: Hub) -> None:
     expect(page.locator("#operations-Memory_stores-retrieve_memory_store")).to_be_visible()
     expect(page.locator(".info .description")).to_contain_text("x-should-retry: false")

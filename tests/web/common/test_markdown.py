@@ -272,6 +272,7 @@ def test_much_code_has_no_colours() -> None:
     assert render(block * 200).count('<span class="hl-k">def') <= MOST_CODE // 100
 
 
+@pytest.mark.push
 @pytest.mark.parametrize(
     "code", ["\n" * 9000, " " * 9000, "[" * 9000, "'" * 9000, "/*" * 4500, "\\>" * 4500, ("\n" * 90 + "a") * 100]
 )

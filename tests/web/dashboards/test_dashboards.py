@@ -60,6 +60,7 @@ def today(store: MemoryStore, key: str) -> Caller:
 
 
 class TestPictures:
+    @pytest.mark.push
     @pytest.mark.both_databases(each_case=True)
     @pytest.mark.parametrize("which", ["store_overview", "overview"])
     def test_each_mark_leads_to_as_many_entries_as_it_says(self, caller: Caller, alice: User, which: str) -> None:
@@ -89,6 +90,7 @@ class TestPictures:
         for (_kind, url), (count, _none) in cells(text, "errors"):
             assert not url or entries_at(client, url) == int(count)
 
+    @pytest.mark.push
     def test_every_mark_of_every_picture_leads_somewhere(self, today: Caller, alice: User) -> None:
         work(today)
         client = signed_in(alice)

@@ -54,6 +54,7 @@ def test_an_empty_dashboard_is_sound(page: Page, live_server: LiveServer, store:
     axe(page)
 
 
+@pytest.mark.push
 def test_the_table_and_what_it_links_to_are_reached_without_a_mouse(
     page: Page, live_server: LiveServer, worked: MemoryStore, alice: User
 ) -> None:

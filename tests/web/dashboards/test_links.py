@@ -55,6 +55,7 @@ def test_each_kind_of_error_leads_to_its_entries(today: Caller, agent: Agent, al
         assert entries_at(client, tile[1]) == 4
 
 
+@pytest.mark.push
 @pytest.mark.both_databases
 def test_writes_and_errors_lead_to_exactly_their_entries(today: Caller, superuser: User, agent: Agent) -> None:
     today.create("/a.md", "one\n")

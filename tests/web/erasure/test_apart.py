@@ -32,6 +32,7 @@ def links(html: str) -> list[str]:
     return re.findall(r'<a class="mono break-anywhere" href="[^"]*">([^<]*)</a>', html[at : html.index("</ul>", at)])
 
 
+@pytest.mark.push
 @pytest.mark.both_databases
 def test_forms_are_rows_to_tick_and_what_has_the_words_apart_is_named(customer: MemoryStore, alice: User) -> None:
     client = signed_in(alice)

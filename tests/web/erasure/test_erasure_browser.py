@@ -100,6 +100,7 @@ def test_a_version_is_redacted_and_says_so(desk: Page, live_server: LiveServer, 
     fits(desk)
 
 
+@pytest.mark.push
 def test_a_scan_is_watched_and_its_page_moves_by_itself(
     desk: Page, live_server: LiveServer, store: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -120,6 +121,7 @@ def test_a_scan_is_watched_and_its_page_moves_by_itself(
     fits(desk)
 
 
+@pytest.mark.push
 def test_while_the_answer_is_awaited_a_bar_says_so_and_can_be_put_away(desk: Page) -> None:
     """With 204 a browser stays where it is, as it does while a long search goes on."""
     desk.route(re.compile(r"/erase\?"), lambda route: route.fulfill(status=204))

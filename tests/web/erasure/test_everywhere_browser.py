@@ -58,6 +58,7 @@ def test_three_spellings_over_two_stores_take_ten_actions_at_most(
     expect(page.get_by_role("heading", level=1)).to_be_hidden()
 
 
+@pytest.mark.push
 def test_the_tab_does_not_count_on_after_every_place_was_opened_in_another(
     page: Page, live_server: LiveServer, store: MemoryStore, alice: User
 ) -> None:

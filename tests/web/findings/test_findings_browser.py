@@ -77,6 +77,7 @@ def test_a_value_is_revealed_and_masked_again(
     assert not console.unexpected()
 
 
+@pytest.mark.push
 def test_rules_are_chosen_with_the_arrow_keys_and_tried(
     page: Page, console: Console, live_server: LiveServer, alice: User, store: MemoryStore
 ) -> None:

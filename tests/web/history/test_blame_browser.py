@@ -64,6 +64,7 @@ def test_from_the_text_to_who_has_seen_a_line_without_the_mouse(page: Page, here
     expect(page.locator(".story-call")).to_have_count(2)
 
 
+@pytest.mark.push
 def test_versions_are_stepped_through_and_a_line_is_kept(page: Page, here: str) -> None:
     page.goto(here + "/blame#L3")
     expect(page.locator("#L3")).to_have_class(re.compile("line-marked"))

@@ -40,6 +40,7 @@ def test_the_handles_choose_the_versions_by_keys_and_keep_the_focus(
     axe(page)
 
 
+@pytest.mark.push
 def test_what_was_viewed_is_closed_and_counted(
     page: Page, live_server: LiveServer, caller: Caller, store: MemoryStore, alice: User
 ) -> None:

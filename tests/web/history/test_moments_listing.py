@@ -30,6 +30,7 @@ def whole(store: MemoryStore, directory: str, seq: int) -> tuple[list[tuple[str,
         after = page.next
 
 
+@pytest.mark.push
 @pytest.mark.both_databases
 @pytest.mark.parametrize("seed", range(tried(10)))
 @pytest.mark.parametrize(

@@ -99,6 +99,7 @@ def test_typing_on_without_an_answer_overwrites_no_draft(desk: Page, edit_url: s
     expect(desk.locator("textarea[name=text]")).to_have_value("first\n")
 
 
+@pytest.mark.push
 def test_a_draft_of_an_older_version_says_so_and_leads_to_both_texts(
     desk: Page, edit_url: str, memory: Memory, superuser: User
 ) -> None:

@@ -11,6 +11,7 @@ from tests.web.history.versions import Caller
 pytestmark = pytest.mark.browser
 
 
+@pytest.mark.push
 def test_the_permanent_link_and_who_wrote_it_keep_the_chosen_lines(
     page: Page, live_server: LiveServer, store: MemoryStore, key: str, alice: User
 ) -> None:

@@ -93,6 +93,7 @@ def test_markdown_is_rendered_in_its_own_tab(client: Client, store: MemoryStore)
     assert "<strong>" not in page(client, url_of(memory))
 
 
+@pytest.mark.push
 @pytest.mark.parametrize(
     "text", ["same line\n" * 10_000, "\n" * 100_000, "x" * 102_400, "\u202e" * 34_000, "a\u200b\n" * 20_000]
 )

@@ -77,6 +77,7 @@ def test_two_are_deleted_and_restored_by_keys_alone(desk: Page, store: MemorySto
     assert live(store) == {"/1.md", "/2.md", "/3.md", "/dir/4.md"}
 
 
+@pytest.mark.push
 def test_a_range_and_all_of_a_page_are_ticked_by_mouse(desk: Page) -> None:
     boxes = desk.locator("[data-select]")
     boxes.nth(0).click()
@@ -129,6 +130,7 @@ def test_all_of_a_directory_is_offered_once_the_page_is_ticked(
     expect(desk.get_by_role("heading", level=1)).to_have_text("Delete 201 memories")
 
 
+@pytest.mark.push
 def test_an_export_is_downloaded(desk: Page) -> None:
     press(desk, "j", "x")
     desk.locator(".selection-bar summary").click()
@@ -137,6 +139,7 @@ def test_an_export_is_downloaded(desk: Page) -> None:
     assert download.value.suggested_filename.startswith("support-")
 
 
+@pytest.mark.push
 def test_it_works_without_script(
     browser: Browser, live_server: LiveServer, alice: User, store: MemoryStore, transactional_db: None
 ) -> None:

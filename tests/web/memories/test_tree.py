@@ -167,6 +167,7 @@ def test_a_malformed_key_is_no_error(client: Client, store: MemoryStore, after: 
     assert client.get(f"/stores/{store.id}/?after={after}").status_code == 200
 
 
+@pytest.mark.push
 @pytest.mark.both_databases(each_case=True)
 @pytest.mark.parametrize("name", some(ODD_NAMES, 3))
 def test_any_name_works_in_every_address_and_is_inert(client: Client, store: MemoryStore, name: str) -> None:

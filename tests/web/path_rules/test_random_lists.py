@@ -115,6 +115,7 @@ def _number_on_the_page(client: Client, hub: Hub, doer: Doer, verb: Verb, path: 
     return int(response.context["decision"].number)
 
 
+@pytest.mark.push
 def test_the_page_answers_what_then_happens(superuser: User) -> None:
     (hub, doer), client = _new(), signed_in(superuser)
     seen: Counter[str] = Counter()

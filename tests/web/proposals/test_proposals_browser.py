@@ -84,6 +84,7 @@ def test_proposals_are_decided_about_by_keys(desk: Page, live_server: LiveServer
     assert state(store, 2) == ("refused", "It is needed.")
 
 
+@pytest.mark.push
 def test_from_the_call_of_an_agent_to_the_merge_it_takes_two_presses(
     page: Page, live_server: LiveServer, store: MemoryStore, key: str, alice: User
 ) -> None:
@@ -103,6 +104,7 @@ def test_from_the_call_of_an_agent_to_the_merge_it_takes_two_presses(
     assert texts(store)["/policies/refunds.md"] == "Refunds take 14 days.\n"
 
 
+@pytest.mark.push
 def test_a_hunk_is_left_out_by_keys(
     page: Page, live_server: LiveServer, store: MemoryStore, key: str, alice: User
 ) -> None:

@@ -177,6 +177,7 @@ def test_removing_permanently_says_why_a_hold_keeps_something(garden: MemoryStor
     assert "Remove 3 memories permanently" in words(html)
 
 
+@pytest.mark.push
 @pytest.mark.both_databases
 def test_a_page_says_of_every_hold_exactly_what_the_act_would_refuse(store: MemoryStore) -> None:
     chance, seen = random.Random(17), set()

@@ -140,6 +140,7 @@ def test_it_works_without_script(browser: Browser, live_server: LiveServer, stor
     context.close()
 
 
+@pytest.mark.push
 def test_typing_a_number_ticks_its_box(desk: Page, live_server: LiveServer, store: MemoryStore) -> None:
     desk.goto(live_server.url + url("new_policy", store.pk))
     box = desk.get_by_role("checkbox", name="Expire memories that no agent has read for")

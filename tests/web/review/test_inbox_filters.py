@@ -63,6 +63,7 @@ FOUND: list[tuple[str, list[str]]] = [
 """What is typed, and the paths of the changes that are found, the oldest first."""
 
 
+@pytest.mark.push
 def test_the_filters(caller: Caller, alice: User) -> None:
     caller.create("/notes/a.md", "a\n")
     caller.session = "run-2"
@@ -89,6 +90,7 @@ def test_a_verb_that_the_review_cannot_filter_by_is_refused(caller: Caller, alic
         assert [path for path, _ in shown(inbox(client, q=words))] == ["/deleted.md"], words
 
 
+@pytest.mark.push
 @pytest.mark.both_databases(each_case=True)
 @pytest.mark.parametrize("order", ["oldest", "newest"])
 def test_what_an_agent_rarely_wrote_is_found_behind_many_versions_of_others(

@@ -54,6 +54,7 @@ def test_a_note_is_written_by_key_and_enter_and_escape_only_leave_it(
     has_focus(inbox, "/b.md")
 
 
+@pytest.mark.push
 def test_enter_in_a_note_decides_nothing_without_script(
     browser: Browser, live_server: LiveServer, made: list[Memory], alice: User
 ) -> None:
@@ -68,6 +69,7 @@ def test_enter_in_a_note_decides_nothing_without_script(
     context.close()
 
 
+@pytest.mark.push
 def test_a_decision_about_all_changes_goes_on_at_the_next_row_of_the_inbox(
     page: Page, live_server: LiveServer, made: list[Memory], alice: User
 ) -> None:
@@ -104,6 +106,7 @@ def test_a_note_that_is_written_before_the_flag_is_the_note_of_the_flag(
     assert Review.objects.get().note == "Mina, is this true?"
 
 
+@pytest.mark.push
 def test_the_focus_stays_on_another_version_of_a_memory_whose_version_was_decided(
     page: Page, live_server: LiveServer, made: list[Memory], store: MemoryStore, key: str, alice: User
 ) -> None:
@@ -121,6 +124,7 @@ def test_the_focus_stays_on_another_version_of_a_memory_whose_version_was_decide
     has_focus(inbox, "/d.md")
 
 
+@pytest.mark.push
 def test_the_agent_is_told_the_note_in_place(
     page: Page, live_server: LiveServer, made: list[Memory], alice: User
 ) -> None:
@@ -137,6 +141,7 @@ def test_the_agent_is_told_the_note_in_place(
     assert Comment.objects.get().waits
 
 
+@pytest.mark.push
 def test_a_tick_beside_the_note_tells_the_agent_with_the_decision(
     page: Page, live_server: LiveServer, made: list[Memory], alice: User
 ) -> None:
@@ -151,6 +156,7 @@ def test_a_tick_beside_the_note_tells_the_agent_with_the_decision(
     assert Comment.objects.get().waits
 
 
+@pytest.mark.push
 def test_the_words_of_the_note_follow_the_tick_that_tells_the_agent(
     page: Page, live_server: LiveServer, made: list[Memory], alice: User
 ) -> None:
@@ -164,6 +170,7 @@ def test_the_words_of_the_note_follow_the_tick_that_tells_the_agent(
     expect(note).to_have_attribute("placeholder", "Note for colleagues (optional)")
 
 
+@pytest.mark.push
 @pytest.mark.parametrize("touch", [False, True])
 def test_the_keys_of_the_inbox_are_named_on_it_but_not_on_a_touch_screen(
     browser: Browser, live_server: LiveServer, made: list[Memory], alice: User, touch: bool

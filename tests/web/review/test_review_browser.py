@@ -58,6 +58,7 @@ def settled(page: Page, words: str) -> None:
     expect(page.locator(".review-decided", has_text=words)).to_be_visible()
 
 
+@pytest.mark.push
 def test_a_key_decides_about_no_item_that_was_scrolled_out_of_view(inbox: Page, made: list[Memory]) -> None:
     inbox.set_viewport_size({"width": 1440, "height": 400})
     inbox.evaluate("window.scrollTo(0, document.body.scrollHeight)")
@@ -126,6 +127,7 @@ def test_the_keys_go_through_the_inbox(inbox: Page, made: list[Memory], alice: U
     expect(inbox.get_by_role("heading", name="Nothing awaits review")).to_be_visible()
 
 
+@pytest.mark.push
 def test_the_next_versions_come_under_the_focus(
     page: Page, live_server: LiveServer, store: MemoryStore, key: str, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -144,6 +146,7 @@ def test_the_next_versions_come_under_the_focus(
     expect(page.locator("[data-review-more]")).to_have_count(0)
 
 
+@pytest.mark.push
 def test_enter_opens_the_version_and_undo_brings_an_item_back(inbox: Page, made: list[Memory]) -> None:
     press(inbox, "j", "r")
     settled(inbox, "Reverted version 1 of /notes/a.md.")
@@ -281,6 +284,7 @@ def test_an_answer_for_an_item_that_has_been_replaced_in_the_meantime_changes_no
     expect(inbox.locator("#review-count")).to_have_text("4 await review")
 
 
+@pytest.mark.push
 @pytest.mark.parametrize("width", [pytest.param(390, marks=pytest.mark.long), 320])
 def test_on_a_telephone_every_choice_of_the_list_is_on_the_screen(inbox: Page, width: int) -> None:
     inbox.set_viewport_size({"width": width, "height": 844})
@@ -306,6 +310,7 @@ def test_on_a_telephone_the_filter_and_its_chips_lie_within_the_screen(inbox: Pa
     assert inbox.evaluate("document.documentElement.scrollWidth") <= 390
 
 
+@pytest.mark.push
 def test_a_decision_has_its_undo_where_the_answer_to_a_claim_came_before_it(
     page: Page, live_server: LiveServer, store: MemoryStore, key: str, alice: User
 ) -> None:

@@ -49,6 +49,7 @@ def rows(client: Client, store: MemoryStore, query: str) -> str:
     return answer.content.decode()
 
 
+@pytest.mark.push
 @pytest.mark.parametrize("seed", some(range(4), 2))
 def test_the_finder_follows_everything_that_happens_to_paths(
     store: MemoryStore, seed: int, monkeypatch: pytest.MonkeyPatch

@@ -43,6 +43,7 @@ def test_a_key_is_revoked_by_who_may_and_shown_to_who_may_see_it(
     assert "is already revoked" in html and revoke not in html
 
 
+@pytest.mark.push
 @pytest.mark.both_databases
 @in_turn("form", ["{}", "…{}", "...{}", "mh_{}", "mh_…{}", " {} "])
 def test_the_end_of_a_key_finds_it_however_it_is_written(

@@ -127,6 +127,7 @@ def test_a_search_finds_what_looking_at_everything_finds(stores: list[str], word
             assert set(hits) == everything(wanted, stores)
 
 
+@pytest.mark.push
 @pytest.mark.parametrize("rows", [1, 3, 200])
 def test_slices_of_one_row_find_the_same_in_the_same_order(
     stores: list[str], rows: int, monkeypatch: pytest.MonkeyPatch

@@ -54,6 +54,7 @@ def test_a_memory_is_opened_through_the_palette_by_keys_alone(desk: Page, memory
     desk.wait_for_url(re.compile(f"/memories/{memory.id}$"))
 
 
+@pytest.mark.push
 def test_the_palette_moves_closes_and_gives_the_focus_back(desk: Page) -> None:
     before = desk.get_by_role("link", name="New memory")
     before.focus()
@@ -71,6 +72,7 @@ def test_the_palette_moves_closes_and_gives_the_focus_back(desk: Page) -> None:
     expect(before).to_be_focused()
 
 
+@pytest.mark.push
 def test_actions_of_the_page_are_in_the_palette(desk: Page, memory: Memory) -> None:
     desk.goto(desk.url.rsplit("/", 1)[0] + f"/memories/{memory.id}")
     press(desk, "Control+k")
@@ -81,6 +83,7 @@ def test_actions_of_the_page_are_in_the_palette(desk: Page, memory: Memory) -> N
     desk.wait_for_url(re.compile("/edit$"))
 
 
+@pytest.mark.push
 def test_t_finds_paths_alone(desk: Page, memory: Memory) -> None:
     press(desk, "t")
     expect(desk.get_by_role("combobox", name="Find a path")).to_be_focused()
@@ -90,6 +93,7 @@ def test_t_finds_paths_alone(desk: Page, memory: Memory) -> None:
     expect(desk.locator("h1")).to_have_text("11.md")
 
 
+@pytest.mark.push
 def test_an_answer_that_comes_too_late_is_dropped(desk: Page) -> None:
     held: list[Route] = []
     desk.route(re.compile(r"q=tic$"), lambda route: held.append(route))  # noqa: PLW0108 (Playwright cannot wrap a built-in)
@@ -119,6 +123,7 @@ def test_the_finders_page_follows_what_is_typed(desk: Page, memory: Memory, live
     desk.wait_for_url(re.compile(f"/memories/{memory.id}$"))
 
 
+@pytest.mark.push
 def test_a_search_from_the_one_box_leads_to_the_line(desk: Page, memory: Memory) -> None:
     press(desk, "/")
     expect(desk.get_by_role("combobox", name="Search or go to")).to_be_focused()

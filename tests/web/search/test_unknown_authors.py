@@ -15,6 +15,7 @@ def page(person: User, address: str, **filters: str) -> str:
     return " ".join(response.content.decode().split())
 
 
+@pytest.mark.push
 def test_search_and_audit_name_the_unknown_agent_and_a_similar_one(
     store: MemoryStore, agent: Agent, key: str, bob: User
 ) -> None:

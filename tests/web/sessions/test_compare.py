@@ -100,6 +100,7 @@ def test_sessions_that_one_may_not_see_are_as_none(caller: Caller, runs: list[in
     assert signed_in(bob).post(COMPARE).status_code == 405
 
 
+@pytest.mark.push
 @pytest.mark.browser
 @pytest.mark.parametrize("list_", ["store", "agent"])
 def test_two_rows_are_ticked_and_compared(

@@ -99,6 +99,7 @@ class World:
             self.call(memory, "delete", path=path)
 
 
+@pytest.mark.push
 @pytest.mark.parametrize("seed", range(tried(15)))
 def test_a_line_was_seen_by_whoever_was_answered_with_it(seed: int, store: MemoryStore, key: str, bob: User) -> None:
     chance = random.Random(seed)
@@ -340,6 +341,7 @@ def test_pages_go_on_from_the_entry_that_was_looked_at_last(
     assert "Earlier calls" in readers(bob, memory).content.decode()
 
 
+@pytest.mark.push
 @in_turn("line", ["x", "0", "-1", "3", "9" * 40, "²", "<b>"])
 def test_a_line_that_there_is_not_gets_a_sentence(line: str, caller: Caller, bob: User) -> None:
     memory = caller.create("/a.md", "one\ntwo\n")

@@ -39,6 +39,7 @@ def test_it_is_sound_at_every_width_in_both_themes(desk: Page) -> None:
         axe(desk)
 
 
+@pytest.mark.push
 def test_rows_are_walked_and_decided_about_by_keys(desk: Page, live_server: LiveServer) -> None:
     row = desk.locator("[data-review-item]", has_text="run-8")
     for _ in range(3):

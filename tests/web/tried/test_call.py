@@ -269,6 +269,7 @@ def random_rules(chance: random.Random) -> list[PathRule]:
     ]
 
 
+@pytest.mark.push
 @pytest.mark.both_databases
 def test_a_random_call_answers_what_its_try_answered_and_the_try_changed_no_table(db: None) -> None:
     chance = random.Random(7)

@@ -131,6 +131,7 @@ class Walk:
         return {pk: (head, flagged) for pk, head, flagged in rows}
 
 
+@pytest.mark.push
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 20))])
 def test_the_button_says_how_many_memories_an_undo_changes_and_flags(
     store: MemoryStore, key: str, alice: User, seed: int

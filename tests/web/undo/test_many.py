@@ -27,6 +27,7 @@ def slow(work: Callable[..., Any]) -> Callable[..., Any]:
     return slowly
 
 
+@pytest.mark.push
 def test_a_preview_and_an_undo_get_the_time_that_their_memories_need(
     store: MemoryStore, key: str, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -370,6 +370,7 @@ def test_a_flag_for_what_was_reverted_since_is_not_dropped_in_silence(
     assert "Nothing was done yet" in answer.content.decode() and newest(store).seq == seq
 
 
+@pytest.mark.push
 def test_the_proof_leads_back_to_where_the_person_came_from(bad: Session, store: MemoryStore, curator: Client) -> None:
     url = url_of(store, bad)
     for given, words in (("/", "Back to Today"), ("/findings", "Back"), ("https://evil.example/", "")):

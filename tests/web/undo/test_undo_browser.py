@@ -107,6 +107,7 @@ def test_a_session_is_undone_by_keys_alone(
     expect(desk.get_by_role("heading", level=1)).to_contain_text(f"Undo entry {entry.seq}")
 
 
+@pytest.mark.push
 def test_sliding_says_the_moment_and_enter_goes_there(
     desk: Page, live_server: LiveServer, store: MemoryStore, bad: Session
 ) -> None:
