@@ -111,8 +111,8 @@ def _take_out(request: Request, item: Item, taken: TakeOut, asked: Asked) -> Don
 def _diff(taken: TakeOut, store_id: str) -> Diff:
     """Return the diff of the finding's memory.
 
-    Values are masked before the lines are removed, because a text may not be recognised as a sensitive value without a
-    removed line.
+    Values are masked before the lines are removed. Otherwise, what is left of a value in other lines might no longer be
+    recognised as sensitive.
     """
     cover = masking.cover_of(store_id, taken.change.memory)
     now = masking.masked(content_of(store_id, taken.change.now) or "", cover)

@@ -18,7 +18,7 @@ from memoryhub.web.history.versions import page_context
 @require_POST
 @in_store(Role.CURATOR)
 def reveal(request: Request, store: MemoryStore, version_id: str) -> HttpResponse:
-    """Show the text with its values once. The response is not cached, so a reload asks again."""
+    """Show the text once with its values unmasked. The response is not cached, so a reload asks again."""
     version = version_of(store, version_id)
     memory = memory_of(store, version.memory_id)
     text = findings.reveal(store.pk, version.pk, act(request, request.POST.get("note", "")[:LONGEST_NOTE]))

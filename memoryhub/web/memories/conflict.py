@@ -171,10 +171,10 @@ def _deleted(memory: Memory, sent: EditForm) -> MergePage:
 
 def _alike(base: str | None, mine: str, theirs: str) -> tuple[list[str], str]:
     """Return the texts `base`, `mine` and `theirs` in a form that one textarea can hold, and the meaning of a newline
-    in it (see `Editable`).
+    in it (see `Editable`). If `base` is None, its text is a copy of `mine`.
 
-    If `base` is None, its text is a copy of `mine`. If each of the texts uses only one kind of line ending, the newline
-    means the kind of `mine` if it differs from that of `base`, else the kind of `theirs`.
+    If each text uses only one kind of line ending, the newline means the kind of `mine` if it differs from that of
+    `base`, else the kind of `theirs`. Otherwise, the meaning is a sign that takes the place of each CR in the texts.
     """
     texts = [mine if base is None else base, mine, theirs]
     shown = [lines.to_textarea(text) for text in texts]

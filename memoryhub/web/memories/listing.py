@@ -53,7 +53,8 @@ class Page:
 
 
 def children(directory: Directory, after: str = "", known: OfStore | None = None) -> Page:
-    """Return at most SIZE children after a key; without a key, the first children. `known` is loaded if it is None."""
+    """Return at most SIZE children that follow the key `after`; if it is empty, the first ones. `known` is loaded if it
+    is None."""
     known = known or of_store(directory.store_id, timezone.now())
     found: list[Item] = []
     if not after.startswith(_MEMORY):
@@ -83,8 +84,8 @@ def directory_item(directory: Directory, known: OfStore | None = None) -> Item:
 
 
 def memory_item(memory: Memory, marks: Marks, imported: Origin | None = None) -> Item:
-    """Return a memory as an item of its directory's list. `changed_by` is the author of an `imported` version;
-    otherwise the query must have used `with_last_change()`."""
+    """Return a memory as an item of its directory's list. `imported` is the author of its newest version if that was
+    imported. If not, the author comes from the query of `memory`, which must have used `with_last_change()`."""
     return Item(
         key=_MEMORY + memory.name,
         id=memory.id,

@@ -87,8 +87,8 @@ def _filters(request: Request) -> dict[str, str]:
 
 
 def _of_trash(row: trash_page.Row, kept: Kept, names: Mapping[str, str]) -> ExportRow:
-    """Return a row of the table. `kept_until` is empty if no policy will remove the memory at present. For a memory
-    whose deletion was imported, `deleted_by` is who deleted it at the source."""
+    """Return a row of the table. `kept_until` is empty if no policy is going to remove the memory. If the deletion was
+    imported, `deleted_by` is who deleted the memory at the source."""
     memory, entry = row.memory, None if row.origin else row.entry
     return {
         "path": memory.path,

@@ -218,8 +218,8 @@ def _marked(page: Page) -> Page:
 
 
 def _first_lines(memories: Sequence[Memory]) -> dict[str, str]:
-    """Return {text id: the first non-empty line of the text}. Only the first of these memories are read: as many as
-    have texts of at most MOST_BYTES together."""
+    """Return {text id: the first non-empty line of the text} for the first of these memories, as long as their sizes
+    are at most MOST_BYTES together."""
     ids, left = [], MOST_BYTES
     for memory in memories:
         left -= memory.size

@@ -30,7 +30,7 @@ from memoryhub.web.memories.overrides import ask_reason
 @require_safe
 @in_store(Role.VIEWER)
 def page(request: Request, store: MemoryStore, path: str) -> HttpResponse:
-    """Show the children of a directory; redirect to the memory if the path is one."""
+    """Show the children of the directory at `path`. If a memory is at this path, redirect to the memory."""
     place = _place(path)
     directory = Directory.objects.filter(store=store).at(place).first()
     if directory is None:

@@ -29,7 +29,7 @@ class Naming:
 
 def rules_naming(user: User, ids: Collection[str], *, but_not: str = "") -> list[Naming]:
     """Return the rules that name one of the agents or keys `ids`, in at most MOST_STORES memory stores that the person
-    may see. With `but_not`, the id of an agent or key, leave out each rule of which the store has the same rule for
+    may see. `but_not` is the id of an agent or key, or empty: a rule is left out if its store has the same rule for
     `but_not`."""
     named = Q(pk=None)
     for one in ids:
@@ -40,8 +40,8 @@ def rules_naming(user: User, ids: Collection[str], *, but_not: str = "") -> list
 
 
 def ended_keys(store: MemoryStore, rules: Iterable[PathRule]) -> dict[str, str]:
-    """Return {id: a sentence} for those ids in `rules` with which no call is possible any more: the ids of keys that
-    are revoked or have expired, and the ids of agents of which all keys to the store are revoked or have expired."""
+    """Return {id: a sentence} for the agents and keys in `rules` that can make no more calls in this store. Such a key
+    is revoked or has expired; of such an agent, all keys to the store are revoked or have expired."""
     named = {rule.who for rule in rules if rule.who}
     if not named:
         return {}

@@ -13,7 +13,7 @@ from memoryhub.models import Proposal, ProposedChange
 from memoryhub.web.path_rules.past import Entry
 
 MOST_PROPOSALS = 20_000
-"""The most proposals that are read for each part of the agents: the newest ones."""
+"""The most proposals that one query reads: the newest ones. Each query is about at most MOST_AT_ONCE agents."""
 
 
 class Openings:
@@ -41,8 +41,9 @@ class Openings:
         self._ends.sort(key=lambda one: -one[0])
 
     def before(self, entry: Entry) -> int:
-        """Return the number of proposals that a call's session would have opened before the call. Return 0 if one of
-        these proposals would still be open, because the call then becomes part of it."""
+        """Return the number of proposals that the session of a call would have opened before the call. Return 0 if one
+        of these proposals would still be open: the call would become a part of it, so no limit on the number of
+        proposals stops it."""
         while self._ends and self._ends[-1][0] < entry.seq:
             self._open.discard(self._ends.pop()[1])
         whose = _whose(entry.actor_id, entry.author_id, entry.session)

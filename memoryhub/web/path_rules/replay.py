@@ -1,5 +1,5 @@
-"""A replay that shows the effect that other path rules would have had: it decides the agents' changes of the last DAYS
-again."""
+"""A replay that shows the effect that other path rules would have had: it decides again about the agents' changes of
+the last 30 days."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -98,7 +98,7 @@ class Replay:
 
 
 def replay(store_id: str, rules: PathRules, now: datetime) -> Replay:
-    """Return the result of deciding the agents' changes of the last DAYS again, with these rules."""
+    """Return the result of deciding again, with these rules, about the agents' changes of the last 30 days."""
     since = now - DAYS
     hides = any(rule.effect is Effect.HIDE for rule in rules.rules)
     entries, is_cut = _entries(store_id, since, {*ONE_PATH, VIEW} if hides else {*ONE_PATH})

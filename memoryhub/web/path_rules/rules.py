@@ -154,9 +154,12 @@ def saved_by(store: MemoryStore, seq: str) -> tuple[PathRule, ...] | None:
 
 
 def rules_before(store: MemoryStore, seqs: Collection[int]) -> dict[int, tuple[PathRule, ...]]:
-    """Return {seq: the rules as they were just before the entry with this seq}. Only the newest changes of the rules
-    are read: MOST_EARLIER of those before the greatest of `seqs`. A seq is left out if none of these changes is before
-    it, or if an erasure has masked parts of its rules."""
+    """Return {seq: the rules as they were just before the entry with this seq}. Only the newest MOST_EARLIER changes of
+    the rules before the greatest of `seqs` are read.
+
+    A seq is left out if none of these changes is before it, or if an erasure has masked parts of the rules that the
+    last of them saved.
+    """
     entries = list(_entries(store).filter(seq__lt=max(seqs))[:MOST_EARLIER])
     changes = {entry.seq: _change(entry) for entry in entries}
     newest = {seq: next((one for one in changes if one < seq), 0) for seq in seqs}
@@ -207,8 +210,8 @@ def _answered(store: MemoryStore, rules: PathRules, names: Names, asked: Asked) 
 
 
 def _answer_to_agent(store: MemoryStore, decision: Decision, asked: Asked) -> str:
-    """Return the answer that the agent would get to the change, if a rule refuses it or makes it a proposal; else
-    ""."""
+    """Return the answer to the change that the agent would receive if a rule refuses the change or makes it a proposal.
+    If no rule does, return ""."""
     verb = _VERBS[asked.verb]
     if decision.rule is None or decision.hides or verb is None:
         return ""
@@ -263,8 +266,8 @@ _VERBS: dict[str, Verb | None] = {**{verb.value: verb for verb in Verb}, ONLY_AD
 
 
 def _barred(store: MemoryStore, asked: Asked) -> str:
-    """Return a sentence on why the key, or every key of the agent, cannot do this act regardless of the rules; "" if a
-    key can."""
+    """Return a sentence on why no key that the question is about (one key, or all keys of an agent) could do the act,
+    whatever the rules say. Return "" if a key could, or if the store has no key that the question is about."""
     found = Key.objects.for_store(store).filter(Q(pk=asked.who) | Q(agent_id=asked.who))
     if not asked.who or not found.exists():
         return ""
@@ -277,7 +280,8 @@ def _barred(store: MemoryStore, asked: Asked) -> str:
 
 
 def _met(store: MemoryStore, rules: PathRules, doer: Doer, asked: Asked) -> Met:
-    """Return the conditions that the change meets now, for the memory that is at its path."""
+    """Return the conditions that the change in question meets now. They depend on the agent, and on the memory that is
+    at the path of the change."""
     memories = Memory.objects.live().filter(store=store).at(asked.path).values_list("pk", flat=True)
     met: set[Condition | Lines] = set()
     met |= {condition for condition, ids in of_memories(store.pk, list(memories), rules.conditions).items() if ids}

@@ -15,8 +15,9 @@ WHOLE, TELL = "comment", "tell"
 agent."""
 
 OPEN, LINE, TELL_OF_LINE = "draft", "line-", "tell-line"
-"""The button that opens a comment on a line; its value is the name of the place. The field of the comment's text, whose
-name ends with that name. The checkbox that sends the comment to the agent; its value is that name."""
+"""The names of form fields. OPEN is the button that opens a comment on a line; its value is the name of the line's
+place (`name_of`). LINE is the beginning of the name of the comment's text field, and the name of the place follows it.
+TELL_OF_LINE is the checkbox that sends the comment to the agent; its value is the name of the place."""
 
 _PLACE = re.compile(r"(\w{1,40}):(\w{0,40}):(\d{1,9}):(old|new):(\d{1,9})", re.ASCII)
 

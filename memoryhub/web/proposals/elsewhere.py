@@ -94,8 +94,8 @@ def page(request: Request, store: MemoryStore, number: int) -> HttpResponse:
 
 
 def _new_lines(plan: Plan) -> tuple[Sequence[Where], Lines, bool]:
-    """Return the positions of the new lines of a proposal, the lines (their keys are these positions), and whether
-    there are more than MOST_LINES."""
+    """Return the positions of the new lines of a proposal, these lines (their keys are the positions), and whether the
+    proposal has more than MOST_LINES new lines."""
     ids = {state.text for change in plan.changes for state in (change.now, offered(change)) if state.text}
     texts = MemoryText.objects.contents(plan.store, ids) if ids else {}
     where, lines, is_cut = list[Where](), dict[int, str](), False
@@ -133,8 +133,8 @@ def _others(store_id: str, after: str) -> Iterator[tuple[Other, str]]:
 
 
 def _batch(rows: Sequence[Other]) -> list[str]:
-    """Return the ids of the texts of the first rows, which are read together: as many as have at most BATCH_BYTES
-    together, but at least one row."""
+    """Return the ids of the texts that are read together: those of the first rows, as long as they have at most
+    BATCH_BYTES together. The first row is among them even if it alone is larger."""
     ids, size = list[str](), 0
     for row in rows:
         size += row.size

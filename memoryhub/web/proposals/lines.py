@@ -22,8 +22,8 @@ from memoryhub.web.proposals.preview import Row
 
 @dataclass(frozen=True, slots=True)
 class OfLines:
-    """The lines of one comparison. `here` is the place of a line of it without the line's side and number, or None if
-    the person may not comment.
+    """The lines of one comparison. `here` is the place of the compared texts, to which a line's side and number are
+    added; it is None if the person may not comment.
 
     `html` is {(whether a line is of the old text, its number): the HTML below this line}.
     """

@@ -27,10 +27,10 @@ DECIDED = "decided"
 @require_safe
 @in_store(Role.VIEWER)
 def page(request: Request, store: MemoryStore) -> HttpResponse:
-    """List the open proposals; with `state=decided`, list the decided ones.
+    """List the open proposals; with `state=decided` in the URL, list the decided ones.
 
-    `after` is the last number of the page before. `is` limits the list to the proposals that match this value of the
-    inbox's filter `is`.
+    `after` in the URL is the number of the last proposal on the page before. `is` limits the list to the proposals that
+    match this value of the inbox's filter `is`.
     """
     is_decided = request.GET.get("state") == DECIDED
     after = number_of(request, "after")

@@ -160,7 +160,8 @@ def _editing(request: Request, store: MemoryStore, proposal: Proposal, given: Gi
 
 
 def _decided(request: Request, store: MemoryStore, proposal: Proposal, given: Given, parts: Parts) -> HttpResponse:
-    """Do the decision and redirect to the page. Raises AlreadyDecided, PlanChanged and ToolError."""
+    """Do the decision or publish the comments, and redirect to the page of the proposal or to the page from which it
+    was opened. Raises AlreadyDecided, PlanChanged and ToolError."""
     if request.POST.get("decision") == REOPEN:
         return _reopened(request, store, proposal)
     drafts = Drafts.of(request.POST).written()

@@ -18,7 +18,7 @@ MOST_PLACES = 3
 def places_of(rows: Sequence[Row]) -> list[str]:
     """Return the patterns for the memories of some proposals. All memories under the same directory of the root share
     one pattern: the deepest directory that contains all of them. A memory directly in the root has its own path as its
-    pattern, and so has the only memory.
+    pattern. If there is only one path, the pattern is this path, wherever it is.
 
     Return [] if there are more than MOST_PLACES patterns.
     """
@@ -34,10 +34,11 @@ def places_of(rows: Sequence[Row]) -> list[str]:
 
 
 def rules_of(*rows: Row) -> list[PathRule]:
-    """Return rules that allow the agent of some proposals to make the same changes.
+    """Return rules that allow the agent of these proposals to make the same changes, one for each pattern of
+    `places_of`.
 
-    Return [] if there are more than MOST_PLACES places, if the hub does not know the agent, or if a place contains `*`.
-    The agent has chosen the name of such a place, and as a pattern `*` would also match other paths.
+    Return [] if `places_of` returns none, if the hub does not know the agent, or if a pattern contains `*`. The agent
+    has chosen the name with the `*`, and as a rule the pattern would also match other paths.
     """
     places = places_of(rows)
     if not rows[0].proposal.agent or any("*" in place for place in places):

@@ -1,4 +1,5 @@
-"""Decorators for the pages of a policy or run: they require a role in its store, or a superuser for the hub's own."""
+"""Decorators for the pages of a policy or a run. They let in people with a certain role in its memory store; if it is a
+policy or a run of the hub, only superusers."""
 
 from collections.abc import Callable
 from functools import wraps

@@ -26,7 +26,8 @@ class Row:
     """A policy in words. `memories` is the number of memories to which the policy applies, and `overdue` the number of
     items that are overdue.
 
-    `unread_since`, `unchanged_since` and `begun` are the oldest such moments among these memories.
+    `unread_since` is the earliest of the times since which these memories are unread, `unchanged_since` the earliest
+    since which they are unchanged, and `begun` the earliest at which they were created or restored.
     """
 
     name: str

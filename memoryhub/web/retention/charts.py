@@ -19,8 +19,8 @@ PAST, COMING = 1, 2
 
 
 def past(store_id: str, at: datetime, tried: Sequence[Policy] | None, against_saved: bool) -> Picture:
-    """Return the chart of the memories that the policies would have expired in each of the last WEEKS weeks, if the
-    policies had always existed."""
+    """Return the chart of the memories that the policies `tried` (None: the saved ones) would have expired in each of
+    the last WEEKS weeks, if they had always existed. `against_saved` adds the numbers of the saved policies."""
     now = weeks.past_weeks(store_id, at, tried, WEEKS)
     before = weeks.past_weeks(store_id, at, None, WEEKS) if against_saved else None
     says = ngettext(
@@ -36,8 +36,8 @@ def past(store_id: str, at: datetime, tried: Sequence[Policy] | None, against_sa
 
 
 def coming(store_id: str, at: datetime, tried: Sequence[Policy] | None, against_saved: bool) -> Picture:
-    """Return the chart of the memories that the policies will expire in each of the next WEEKS weeks, if no one reads
-    or changes a memory."""
+    """Return the chart of the memories that the policies `tried` (None: the saved ones) will expire in each of the next
+    WEEKS weeks, if no one reads or changes a memory. `against_saved` adds the numbers of the saved policies."""
     now = weeks.coming_weeks(store_id, at, tried, WEEKS)
     before = weeks.coming_weeks(store_id, at, None, WEEKS) if against_saved else None
     says = ngettext(

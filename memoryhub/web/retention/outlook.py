@@ -25,8 +25,8 @@ MOST_SPARED, MOST_SOON = 10, 10
 
 MOST_STORES = 50
 AT_ONCE = 5_000
-"""The most memories of a store for which the page contains the charts. In a larger store, the charts are loaded after
-the page."""
+"""The most memories of a store whose page contains the charts. For a larger store, the charts are loaded after the
+page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +97,8 @@ class Outlook:
 
 @dataclass(frozen=True, slots=True)
 class InStore:
-    """The items that the hub's policies would remove from one store; `url` is its rehearsal. If `store` is None, the
-    items are of the hub's own audit, which has no rehearsal."""
+    """The items that the hub's policies would remove from one store. `url` leads to the rehearsal of the store. If
+    `store` is None, the items are of the hub's own audit, which has no rehearsal."""
 
     store: MemoryStore | None
     totals: Totals

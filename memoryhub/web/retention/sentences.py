@@ -108,7 +108,8 @@ def day(moment: datetime) -> str:
 
 
 def reason(rule: str, since: datetime | None, at: datetime, limit: int | None, *, is_read: bool = True) -> str:
-    """Return words for why an item is due at a moment: the date from which its rule counts, and the days since then."""
+    """Return words for why the rule `rule` is due for an item at the moment `at`: the date from which the rule counts
+    (`since`), and the days since then. `is_read` is False if no agent has ever read the memory."""
     if since is None:
         return rule_words(rule)
     details = {"day": day(since), "days": days(max(0, (at - since).days)), "limit": days(limit or 0)}

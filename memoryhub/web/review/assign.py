@@ -26,8 +26,8 @@ from memoryhub.web.review.parts import Part
 @require_POST
 @in_store(WHO)
 def assign(request: Request, store: MemoryStore) -> HttpResponse:
-    """Assign the review of a version's memory (`who` is `me`, `nobody`, or `other` with the person `to`), and show the
-    item."""
+    """Assign the review of the memory of the version `version`, and show the item. The form field `who` is `me`,
+    `nobody`, or `other`; for `other`, the field `to` names the person."""
     version = version_of(store, request.POST.get("version", ""))
     said = _("This version no longer awaits review.")
     if version.awaits_review:

@@ -41,7 +41,7 @@ from memoryhub.web.review.queries import Row
 class Refusal:
     """The reason why a decision was refused.
 
-    `again` is the decision that the person may send again to do it anyway, or None if that is not possible.
+    `again` is the decision if the person may send it again and have it done in spite of the reason, else None.
     """
 
     sentence: str = ""

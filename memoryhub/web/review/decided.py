@@ -87,7 +87,7 @@ class Decided:
 
     @property
     def entries(self) -> str:
-        """Return the entries as a form field contains them."""
+        """Return the audit entries of the rows as text, for a form field (see `written`)."""
         return written((row.entry.chain, row.entry.seq) for row in self.rows)
 
 
@@ -180,8 +180,8 @@ def written(entries: Iterable[tuple[str, int]]) -> str:
 @require_http_methods(["GET", "HEAD", "POST"])
 @signed_in
 def undo(request: Request) -> HttpResponse:
-    """Undo the decisions of several entries, except those that were decided again since. A GET shows a confirmation
-    page."""
+    """Undo the decisions of several entries. A version or a proposal that a later decision concerns is left as it is. A
+    GET shows a confirmation page."""
     named = request.POST.get("entries") or request.GET.get("entries", "")
     if not _ENTRIES.fullmatch(named):
         return HttpResponseBadRequest(_("This decision does not exist. Nothing was done."))

@@ -65,8 +65,8 @@ class Filter(KeyValues):
 class Wanted:
     """Conditions on versions; None means any. `path` includes everything under it. `words` must occur in the path.
 
-    Versions that match `excluded`, memories in `other_memories` and the ids in `without` are left out. `stores` are
-    searched for versions, `stores_of_proposals` also for proposals.
+    Left out are the versions that match `excluded`, the versions of memories in `other_memories`, and the versions with
+    an id in `without`. `stores` are searched for versions, `stores_of_proposals` also for proposals.
     """
 
     stores: Sequence[str]

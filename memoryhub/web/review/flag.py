@@ -40,8 +40,8 @@ class FlagForm(forms.Form):
     )  # fmt: skip
 
     def __init__(self, store_id: str, *, may_assign: bool, data: QueryDict | None) -> None:
-        """Make the form. `may_assign` means that a version of the memory awaits review, so that its review can be
-        assigned."""
+        """Make the form. `may_assign` means that the form offers to assign the review of the memory, because a version
+        of the memory awaits review."""
         super().__init__(data)
         if may_assign:
             people = [(user.pk, isolated(str(user))) for user in assignments.reviewers(store_id)]

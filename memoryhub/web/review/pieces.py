@@ -44,7 +44,7 @@ COUNTED = 10_000
 """The most versions that are counted before the decision. Further versions are decided too."""
 
 WALK, WALK_ALL = 5_000, 50_000
-"""The most versions that are scanned for one piece, and the most that are scanned to count them."""
+"""The most versions that are scanned for one piece, and the most that are scanned to count the matching ones."""
 
 _NEVER = 10**15
 

@@ -53,9 +53,10 @@ def where_decided(user: User) -> QuerySet[MemoryStore]:
 
 
 class Proposals:
-    """The open proposals that match a filter, by the time at which they were opened.
+    """The open proposals that match a filter, in the order in which they were opened.
 
-    `passed` is the last proposal that was taken or did not match.
+    `passed` is the id of the last proposal that a page need not read again: `take` has returned it, or it did not
+    match.
     """
 
     def __init__(self, wanted: Wanted, user: User, passed: str = "", *, newest: bool = False) -> None:

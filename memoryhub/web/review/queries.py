@@ -29,10 +29,10 @@ WALK = 800
 """The most versions that are scanned for one page if the filter has to check each version."""
 
 FEW = 5_000
-"""The most versions at a path and under it that are found at once by the index of paths."""
+"""If a path and everything under it have at most this many versions, the index of paths finds them all in one query."""
 
 RARE = 1_000
-"""The most entries of an author for which only the versions made by these entries are scanned."""
+"""If an author has at most this many entries, only the versions that these entries made are scanned."""
 
 _PLACE = re.compile(r"\w{26}:\d{1,18}:\w{0,26}(?:,\w{26}:\d{1,18}:\w{0,26})*", re.ASCII)
 _AFTER_ALL = "~"
@@ -299,7 +299,8 @@ class _Stream:
         return self._beyond(of_memory.filter(place__gte=self.low, place__lte=self.high), "place")
 
     def _beyond(self, found: MemoryVersionQuerySet, place: str) -> MemoryVersionQuerySet:
-        """Return the versions after the last version that was read; `place` is the name of their seq column."""
+        """Return the versions in `found` that follow the last version that was read. `place` is the name of the column
+        in `found` that has the seq."""
         if self.read is None:
             return found
         seq, id = self.read
@@ -348,7 +349,8 @@ class _Stream:
 
 
 def matching(wanted: Wanted, store: str, rows: list[Row]) -> list[Row]:
-    """Return the versions of a store that match the conditions that are checked one by one."""
+    """Return those versions in `rows` that match the conditions that are checked for each version by itself. All of
+    `rows` are of one store."""
     rows = [row for row in rows if _is_wanted(wanted, row)]
     authors: dict[int, list[str | None]] = {}
     if wanted.needs_entries and rows:

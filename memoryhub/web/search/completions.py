@@ -64,7 +64,8 @@ class Typing:
 @require_safe
 @signed_in
 def completions(request: Request) -> HttpResponse:
-    """Answer with completions for the end of the text `q`. `keys` are the keys that the filter of the page has."""
+    """Answer with completions for the end of the text `q`. The parameter `keys` has the keys that the page's filter
+    accepts."""
     typing = Typing.of(request.GET.get("q", "")[:LONGEST])
     keys = [key for key in request.GET.get("keys", "").split() if key in KEYS]
     options = list(_options(person(request), typing, keys, request.GET.get("store", "")))

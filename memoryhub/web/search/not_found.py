@@ -78,8 +78,8 @@ def _most_frequent(word: str, wanted: Wanted, stores: Sequence[str], until: floa
 
 
 def _other(query: Query, written: dict[Term, str]) -> Other:
-    """Return a search with only the words in `written`, which gives their new spellings. The filters of the query
-    stay."""
+    """Return a search for the words in `written`, {word of the query: its new spelling}. Other words of the query are
+    left out; its filters stay."""
     words = [term.written if term.key else written[term] for term in query.typed if term.key or term in written]
     said = " ".join(written[term] for term in query.typed if term in written)
     return Other(said, urlencode({**query.parameters, "q": " ".join(words)}))

@@ -246,8 +246,8 @@ def _looked_at(wanted: Wanted, store: str, rows: Sequence[Row]) -> Iterator[tupl
 
 
 def _texts(store: str, rows: Sequence[Row], masked: bool) -> dict[str, str]:
-    """Return {text id: text} for the first of these rows: at most BATCH_ROWS rows, with at most BATCH_BYTES of text
-    together unless it is only one."""
+    """Return {text id: text} for the first of these rows. There are at most BATCH_ROWS rows, and their texts have at
+    most BATCH_BYTES together. The first text is returned even if it alone is larger."""
     ids: list[str] = []
     size = 0
     for row in rows[:BATCH_ROWS]:

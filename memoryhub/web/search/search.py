@@ -41,7 +41,7 @@ SECONDS, SECONDS_OF_A_PRESS = 0.1, 1.5
 requests."""
 
 MOST_NEAR = 5
-"""The most memory stores that are named as stores in which the results could be held."""
+"""The most memory stores that are offered for a legal hold on the results."""
 
 AUDITED = frozenset(("agent", "person", "session", "path", "when", "from", "to"))
 """The filters that have the same meaning on the pages of the audit."""
@@ -124,10 +124,10 @@ def _is_empty(query: Query, part: Part) -> bool:
 
 
 def _holdable(stores: Mapping[str, MemoryStore], not_mine: Collection[str], query: Query) -> dict[str, Any]:
-    """Return the template context for holding the results. If only one memory store was searched and the person may
-    hold there, it has this store.
+    """Return the template context for a legal hold on the results. If only one memory store was searched, and the
+    person may hold there, it has this store.
 
-    Otherwise, it has links that repeat the search in one of the stores where the person may hold.
+    Otherwise, it has links that repeat the search in one store, for the first stores in which the person may hold.
     """
     mine = [store for id, store in stores.items() if id not in not_mine]
     if len(stores) == len(mine) == 1:

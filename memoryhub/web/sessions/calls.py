@@ -138,8 +138,8 @@ def calls_of(
     *,
     raw: bool = False,
 ) -> Calls:
-    """Return the first calls, or those after or before a place. With `raw`, the calls have their inputs as they were
-    sent.
+    """Return a page of calls: the first ones, or those after the place `after` or before the place `before`. With
+    `raw`, each call has its input as it was sent.
 
     Raise BadPlace if the place is invalid.
     """
@@ -234,7 +234,7 @@ def _with_passages(calls: Sequence[Call]) -> list[Call]:
 
 
 def _with_raw(calls: Sequence[Call]) -> list[Call]:
-    """Return the calls with their inputs. Sensitive values in the inputs are masked."""
+    """Return the calls with their inputs (`raw`). Sensitive values in the inputs are masked."""
     by_place: dict[tuple[str, int], AuditEntry] = {}
     for chain in {call.entry.chain for call in calls}:
         seqs = [call.entry.seq for call in calls if call.entry.chain == chain]

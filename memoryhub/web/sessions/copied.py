@@ -1,5 +1,5 @@
-"""Whether Claude may have read a version on a copy of its memory store. The calls on a copy are not in the store's
-chain."""
+"""The question whether Claude may have read a version on a copy of its memory store. The audit of the store cannot
+answer it, because calls on a copy are not in the store's chain."""
 
 from collections.abc import Iterable
 

@@ -37,7 +37,7 @@ MOST_FINDINGS = 500
 FOUND = str(FindingState.OPEN)
 
 LIVE = timedelta(hours=1)
-"""The time after the last call for which the page of a session waits for new calls."""
+"""The page of a session waits for new calls as long as the last call is not older than this."""
 
 _FIRST = "sesn_"
 _LAST = "sesn_~"
@@ -100,7 +100,8 @@ def _without_session(store: MemoryStore) -> int:
 
 
 def _walk(store: MemoryStore, place: str, *, newest: bool) -> list[str]:
-    """Return the ids of sessions after an id, ascending; with `newest`, those before it, descending.
+    """Return the ids of sessions that follow the id `place`, ascending. With `newest`, return the ids that precede it,
+    descending.
 
     At most PAGE + 1 ids are found, by a skip scan of the index of sessions.
     """
@@ -207,8 +208,8 @@ def session(request: Request, session_id: str) -> HttpResponse:
 
 
 def _curated(stores: Sequence[MemoryStore], user: User) -> list[MemoryStore]:
-    """Return the stores in which the person may try calls and, in a store that is not archived, undo writes of a
-    session."""
+    """Return the stores in which the person is at least a curator. There the person may try calls and, if the store is
+    not archived, undo the writes of a session."""
     roles = ((store, user.role_in(store)) for store in stores)
     return [store for store, role in roles if role is not None and role.includes(Role.CURATOR)]
 

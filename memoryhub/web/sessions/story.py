@@ -31,7 +31,7 @@ the page that was not loaded."""
 _ANY = datetime(2001, 1, 1, tzinfo=UTC)
 MOST_FINDINGS = 100
 FEW = 4
-"""The most versions that the session knew which are listed beside a finding."""
+"""The most versions that are listed beside a finding, of those that the session knew."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,16 +12,16 @@ from memoryhub.web.common import pages
 from memoryhub.web.common.versions.undone import Undone, undone_of
 
 MOST_WRITES = 2_000
-"""The most writes of a session in a store of which the hub looks up whether they are undone: the first ones."""
+"""The most writes of a session in a store that are checked for being undone. They are the first ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class UndoneThere:
     """What was undone of a session in a store.
 
-    `writes` is {seq: the undo of this write}, without the writes that are in force, `of` the number of the session's
-    writes. `entry` is the newest undo, and `by_several` means that there are undos before it. `again` is the undo of
-    that undo. `is_whole` means that nothing is left to undo.
+    `of` is the number of the session's writes, and `writes` is {seq: the undo of this write} for those that are undone.
+    `entry` is the newest undo, and `by_several` means that there are undos before it. `again` is the undo of that
+    newest undo. `is_whole` means that nothing is left to undo.
     """
 
     store: MemoryStore
@@ -69,9 +69,10 @@ def _undone_in(session: Session, store: MemoryStore) -> UndoneThere | None:
 
 
 def _left_nothing(undo: AuditEntry, acts: AuditEntryQuerySet) -> bool:
-    """Return whether an undo of a session kept no memory as it was, and the session has written nothing since.
+    """Return whether `undo`, the undo of a session, left nothing of it: it kept no memory as it was, and the session
+    (`acts`) has written nothing since.
 
-    A write that the session took back itself is then undone, too, although the undo made no version for it.
+    A write that the session took back itself then counts as undone, too, although the undo made no version for it.
     """
     return told_in(undo).get("kept") == [] and not acts.filter(seq__gt=undo.seq).exists()
 

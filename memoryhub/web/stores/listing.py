@@ -21,7 +21,7 @@ ACTIVE, ARCHIVED, ALL = "active", "archived", "all"
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """The filter that a person selected, and the place in the list."""
+    """The filter that a person selected, and where the page begins: after the store with the id `after`."""
 
     state: str = ACTIVE
     words: str = ""
@@ -69,7 +69,7 @@ class Page:
 
     @property
     def has_full(self) -> bool:
-        """Return whether the person administers one of the stores."""
+        """Return whether the page has a column for `full`: whether the person is an admin of one of the stores."""
         return any(row.role == Role.ADMIN for row in self.rows)
 
 

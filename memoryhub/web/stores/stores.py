@@ -27,7 +27,7 @@ from memoryhub.web.stores.limits import usage
 @require_safe
 @signed_in
 def listing(request: Request) -> HttpResponse:
-    """List the stores in which a person has a role."""
+    """List the stores that the person may see."""
     chosen = stores_listing.Filter.of(request.GET)
     page = stores_listing.page(person(request), chosen, timezone.now().astimezone(UTC).date())
     states = [

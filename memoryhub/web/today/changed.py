@@ -41,8 +41,7 @@ EACH = 20
 
 MOST_STORES = 10
 MOST_DELETIONS = 200
-"""MOST_STORES are the stores whose deletions are read, those with the newest ones; MOST_DELETIONS is the limit in each
-store."""
+"""The most deletions that are read in each store. Only MOST_STORES stores are read: those with the newest deletions."""
 
 
 @dataclass(frozen=True, slots=True)

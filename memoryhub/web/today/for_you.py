@@ -76,7 +76,7 @@ class ForYou:
 
 
 def for_you(stores: Sequence[str], user: User) -> ForYou:
-    """Return those notices of a person, about memories and proposals of these stores, which the person has not
+    """Return the notices of a person that are about memories and proposals of these stores, and that the person has not
     dismissed. At most SIZE of them are listed."""
     waiting = notices.waiting_for(user, stores).select_related("store", "memory")
     of_comments = list(waiting.filter(comment__lt=ids.REVIEW)[:SIZE])

@@ -19,11 +19,11 @@ from memoryhub.web.review.proposed import oldest_open
 
 SIZE = 6
 LOOK = 300
-"""The most versions that are read to form groups: the oldest."""
+"""The most versions that are read to form groups. They are the oldest ones."""
 LOOK_BACK = 50
-"""The most versions that are read to form the newest group, if it is not among the first groups."""
+"""The most versions that are read to form the newest group, if the group is not among those of the oldest versions."""
 MOST_STORES = 20
-"""The most stores that are read: those with the oldest versions."""
+"""The most stores that are read. They are those with the oldest versions."""
 
 
 class _Row(NamedTuple):
@@ -92,11 +92,11 @@ class Waiting:
 
 
 def waiting(stores: Sequence[str], user: User) -> Waiting:
-    """Return the first SIZE rows, of stores in which the person may decide: groups with open findings, then the other
-    groups and the proposals, oldest first.
+    """Return at most SIZE rows of the stores in which the person may decide. Groups with open findings come first; then
+    follow the other groups and the proposals, both from the oldest to the newest.
 
-    If there are more rows and the newest group is not among the first, it takes the last place, so that a person finds
-    the most recent changes.
+    If there are more rows, and the newest group would not be among the first SIZE, this group replaces the last of
+    them. So a person also sees the most recent changes.
     """
     begins = _begins(stores)
     groups: list[Group] = []

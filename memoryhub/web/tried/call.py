@@ -91,7 +91,8 @@ def _choices(request: Request, keys: Mapping[str, Key]) -> list[tuple[str, str]]
 
 
 def _begun(request: Request, store: MemoryStore, keys: Mapping[str, Key]) -> dict[str, Any]:
-    """Return the initial values of the form: those of the recorded call with the seq `call`, or those in the link."""
+    """Return the initial values of the form. If the URL has the seq of a recorded call (`call`), they are the values of
+    that call; otherwise, they are the values in the URL itself."""
     seq = request.GET.get("call", "")
     found = None
     if seq.isascii() and seq.isdigit() and len(seq) < 19:

@@ -126,7 +126,8 @@ _NAMES = {("rename", "path"): "old_path"}
 
 
 def begun_with(given: Mapping[str, str]) -> dict[str, Any]:
-    """Return the initial values of the form that a link contains: `command`, `who`, and `path`, a path of the hub."""
+    """Return the initial values of the form from the parameters of a link: `command`, `who`, and `path`, a path of the
+    hub."""
     known = [command for command, _label in COMMANDS]
     path = given.get("path", "").replace("\0", "")
     return {
@@ -153,5 +154,5 @@ def begun_with_call(input: Any, who: str) -> dict[str, Any]:
 
 
 def _can_hold(name: str, value: object) -> bool:
-    """Return whether a field of the form can represent a value of an input."""
+    """Return whether the form's field `name` can represent this value of a recorded input."""
     return type(value) is (int if name in ("insert_line", "first", "last") else str)

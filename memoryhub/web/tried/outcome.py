@@ -46,7 +46,8 @@ class Proposed:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The outcome of a call. `refused` says why the call was not run; such a call has no answer.
+    """The outcome of a call. If the call was not run, `refused` says why, `status` is the HTTP status of the refusal,
+    and there is no answer.
 
     `block` is the tool_result as JSON. `entry` is the call's audit entry, or None; `words` is a sentence on the entry,
     and `call` is the recorded call. Sensitive values are masked as on every page; `masked` means that the outcome has
@@ -112,17 +113,16 @@ def tried_as_person(store: MemoryStore, input: Mapping[str, Any], act: Act, over
 
 
 def _without_pieces(tried: Outcome) -> Outcome:
-    """Return the outcome of a tried call. If a change of the call would leave only a part of a masked value, the
-    outcome has no texts: the part would not be masked, and a tried call must not reveal anything, because it is not
-    audited."""
+    """Return the outcome of a tried call. It is without texts if a diff in it would show a part of a masked value
+    without a mask: tried calls are not audited, so they must not reveal anything."""
     if not any(map(_has_pieces, tried.changes)) and not any(one.has_pieces for one in tried.proposed):
         return tried
     return replace(tried, text="", changes=(), proposed=(), is_kept_back=True)
 
 
 def done_as_person(store: MemoryStore, input: Mapping[str, Any], act: Act, override: str | None) -> Outcome:
-    """Perform a command as an act of a person, and return its outcome. A refused act has no entry, as all refused acts
-    of people. Raises findings.NeedsReason."""
+    """Perform a command as an act of a person, and return its outcome. A refused act has no audit entry, like every
+    refused act of a person. Raises findings.NeedsReason."""
     try:
         record, done = curation.by_hand(store.pk, input, act, override=override)
     except ToolError as error:

@@ -18,7 +18,7 @@ from memoryhub.pure.protocol.errors import ToolError
 from memoryhub.pure.protocol.kinds import Kind, kind_of
 
 MOST_LOOKED_AT = 20
-"""The most versions of a call's memories that are searched for a version that others made."""
+"""The most versions of a call's memories that are searched for the reason of a difference: the newest ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,8 @@ class Reasons:
         return reverse("path_rules", args=[self._store.pk], query=asked, fragment="ask")
 
     def left_out(self, entry: AuditEntry) -> None:
-        """Record that a call was not run again."""
+        """Record that the call of an entry was not run again. Only calls that write are recorded, because only they can
+        be the reason why later answers differ."""
         places = {path for path in (entry.path, entry.new_path) if path is not None}
         self._note(entry, places, _("An earlier call of the session could not be run again."))
 
@@ -120,7 +121,8 @@ class Reasons:
     def _governed(
         self, entry: AuditEntry, before: str, new: AuditEntry, after: str, places: Collection[str]
     ) -> Iterator[Reason]:
-        """Yield the reasons for the difference that come from rules, limits or holds."""
+        """Yield the reasons for the different answers that come from path rules, limits or holds, or from a memory that
+        could not be put back. `places` are the paths of the call."""
         now = None if new.ok else kind_of(after)
         then = None if entry.ok else kind_of(before)
         if now in _GOVERNED and now != then:
@@ -140,15 +142,16 @@ class Reasons:
             yield Reason(_("It could not be put back as it was, because its text is gone."))
 
     def _earlier(self, places: Collection[str]) -> Iterator[Reason]:
-        """Yield at most one reason. It names the last of those earlier calls that concerned one of the places and that
-        were not run or had another outcome."""
+        """Yield at most one reason: the last earlier call of the session that concerned a path in `places`, or a path
+        above or below one, and that was not run again or had another outcome."""
         for seq, others, words in reversed(self._before):
             if any(_touch(one, other) for one in places for other in others):
                 yield Reason(words, seq)
                 return
 
     def _changed(self, entry: AuditEntry, places: Collection[str]) -> Iterator[Reason]:
-        """Yield reasons that say who changed the memories of the call, since then or while the session ran."""
+        """Yield at most one reason. It says who changed the memories of the call: between the call and now or, if the
+        store was put back, while the session ran."""
         span, where = self._span, Q(memory_id=entry.memory) if entry.memory else Q(pk__in=[])
         low, high = (span.start - 1, entry.seq - 1) if span.is_past else (entry.seq, span.last)
         for place in places:

@@ -111,8 +111,8 @@ def rest_options(changes: Sequence[Change], given: Given) -> list[Option]:
 
 
 def effects_of(changes: Iterable[Change], choice: Choice | None = None) -> str:
-    """Return how many memories a choice would change in which way, such as `deleted:2 modified:1`. If `choice` is None,
-    the proposed choice of each change counts."""
+    """Return the effects of a choice as text, each with the number of memories: `deleted:2 modified:1`. If `choice` is
+    None, return the effects of the proposed choice of each change."""
     counted = Counter(
         effect for change in changes for effect in change.effects(_offered(change, choice or change.choices[0]))
     )

@@ -1,4 +1,4 @@
-"""Takes from a plan the choices that a legal hold forbids, so that the rest can be undone or restored."""
+"""Plans without the choices that a legal hold forbids, so that the rest can be undone or restored."""
 
 from collections.abc import Iterator
 from dataclasses import replace

@@ -139,8 +139,8 @@ def preview(
 ) -> Preview:
     """Return the rows of a plan with the current choices. If the URL asks for one diff, only that diff is computed.
 
-    At least the first `most` changes (default: MOST_DIFFS) are shown with their diffs. With `in_hunks`, the changes in
-    the diffs are the hunks of the texts.
+    At least the first `most` changes (default: MOST_DIFFS) are shown with their diffs. With `in_hunks`, each diff has
+    the hunks of the texts before masking, so that its hunks have the same numbers as those.
     """
     rivals = rivals_of(plan.changes)
 

@@ -56,13 +56,14 @@ class Ticks:
 
     @property
     def entry_input(self) -> dict[str, object]:
-        """Return that part of the input of the undo's entry which names the entries that are undone too."""
+        """Return the part of the undo's input that names the further entries to undo, {"too": their seqs}. It is empty
+        if there are none."""
         return {"too": sorted(self.too)} if self.too else {}
 
     @property
     def shown(self) -> str:
-        """Return the seqs of the entries that are undone too, as the value of a form field. So the next request knows
-        which entries the preview included."""
+        """Return the seqs of the further entries to undo, as the value of a form field. From this field, the next
+        request knows which entries the preview included."""
         return " ".join(str(seq) for seq in sorted(self.too))
 
 
@@ -88,7 +89,10 @@ class Read:
 @dataclass(frozen=True, slots=True)
 class Written:
     """A call by which a reader wrote something after the read. `is_reverted`: people have reverted it. `is_elsewhere`:
-    it is in another store than the undo."""
+    it is in another store than the undo.
+
+    `too` means that it is ticked to be undone too, `flag` that its memory is ticked to be flagged.
+    """
 
     write: Write
     is_elsewhere: bool
@@ -246,8 +250,11 @@ def _undone(store_id: str, versions: Collection[str]) -> _Undone:
 
 
 def _carried(store_id: str, numbers: Mapping[str, set[int]], undone: Collection[str]) -> Carried:
-    """Return the lines that the undone versions added, and where these lines are in later versions. `numbers` is
-    {memory: the numbers of its undone versions}; only the first MOST_MEMORIES memories are looked at."""
+    """Return the lines that the undone versions added, and where these lines are in later versions.
+
+    `undone` are the ids of the undone versions, and `numbers` is {memory: the numbers of its undone versions}. Only the
+    first MOST_MEMORIES memories are examined.
+    """
     few = list(numbers)[:MOST_MEMORIES]
     memories, work, whole = Memory.objects.among(store_id, few).in_bulk(), Work(), True
     rows: dict[str, tuple[Row, Source, LineSet]] = {}
@@ -265,8 +272,8 @@ def _carried(store_id: str, numbers: Mapping[str, set[int]], undone: Collection[
 
 
 def _is_without_gaps(numbers: Sequence[int]) -> bool:
-    """Return whether no version between these numbers was removed. A removed version may have contained the lines and
-    may have been read."""
+    """Return whether the versions with these numbers follow each other without a gap. A gap is a version that was
+    removed: it may have contained the lines, and may have been read."""
     return not numbers or len(numbers) == max(numbers) - min(numbers) + 1
 
 
@@ -280,10 +287,10 @@ def _poisoned(store_id: str, memories: Collection[str], versions: Collection[str
 def _written(
     store: MemoryStore, found: Iterable[Group], ticks: Ticks, to_flag: Collection[int]
 ) -> dict[tuple[str, int], Written]:
-    """Return {(store, seq): write with its state} of the first MOST_WRITES writes of all groups.
+    """Return {(store, seq): the `Written` of this write} for the first MOST_WRITES writes of all groups together.
 
-    The writes in `to_flag` are ticked to be flagged, unless their memory is already flagged. A write that is undone too
-    is not flagged.
+    The writes in `to_flag` are ticked to be flagged, unless they were reverted or their memory is already flagged. A
+    write that is ticked to be undone too is not ticked to be flagged.
     """
     writes = [write for group in found for write in group.written][:MOST_WRITES]
     here = [write for write in writes if write.store == store]

@@ -21,7 +21,8 @@ T = TypeVar("T")
 def of_webhook(view: View) -> View:
     """Decorate a view so that it receives the webhook whose id is `webhook_id` in the address.
 
-    A person without a role in the webhook's store gets 404. A person with a role below admin gets 403.
+    A person below the role of an admin in the webhook's store gets 403; a person without a role there gets 404. For a
+    webhook of the hub, everyone except a superuser gets 404.
     """
 
     @login_required

@@ -20,7 +20,7 @@ from memoryhub.web.webhooks import rows, sentences
 from memoryhub.web.webhooks.access import context, done, of_webhook
 
 SINCE = {"1": 1, "7": 7, "30": 30}
-"""The choices for the age of failed deliveries to send again, in days."""
+"""{value of the form field `days`: number of days}. Deliveries that failed in these days are sent again."""
 
 
 @require_safe
@@ -77,7 +77,7 @@ def replay(request: Request, webhook: Webhook, delivery_id: str) -> HttpResponse
 @require_POST
 @of_webhook
 def replay_failed(request: Request, webhook: Webhook) -> HttpResponse:
-    """Send all deliveries again that failed in the last `days` days."""
+    """Send the failed deliveries of a webhook again, if they are not older than the days in the form field `days`."""
     since = timezone.now() - timedelta(days=SINCE.get(request.POST.get("days", ""), 1))
     try:
         count = done(lambda: deliveries.replay_failed(webhook.pk, since, act(request)))

@@ -16,7 +16,7 @@ from memoryhub.pure.webhook_rules.events import EVENTS, GROUPS, OFFICIAL
 from memoryhub.web.webhooks import sentences
 
 MAY_BE_ALLOWED = frozenset(("private", "scheme", "port"))
-"""The problems of an address that are no problems if private addresses are allowed."""
+"""The codes of problems with an address that do not exist any more once private addresses are allowed."""
 
 PROGRAM, CHAT = "program", "chat"
 
@@ -50,8 +50,8 @@ class Group:
 class WebhookForm(forms.Form):
     """The settings of a webhook. Only superusers may set `may_be_private`.
 
-    Another person may edit a webhook for which a superuser has permitted a private address. The permission stays while
-    the address is not changed.
+    If a superuser has allowed a private address, other persons may edit the webhook, and the permission stays as long
+    as they do not change the address.
     """
 
     name = forms.CharField(
@@ -103,7 +103,8 @@ class WebhookForm(forms.Form):
         raise forms.ValidationError(said)
 
     def clean(self) -> dict[str, Any]:
-        """Check the address. A private address is an error; a name that cannot be resolved yet is not."""
+        """Check the address and the events. An address that `outgoing.check` refuses is an error; only a name that
+        cannot be resolved yet is none."""
         url = self.cleaned_data.get("url")
         if url is not None:
             try:

@@ -47,8 +47,8 @@ class Health:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One delivery with the result of its last attempt. `tries` counts all attempts; `about` is the path in its audit
-    entry."""
+    """One delivery with the result of its last attempt. `tries` counts all attempts. `about` is the path in the audit
+    entry that the delivery reports."""
 
     delivery: Delivery
     event: str
@@ -65,7 +65,10 @@ class Line:
 @dataclass(frozen=True, slots=True)
 class Lines:
     """One page of deliveries, newest first. `older` is the id before which the next page begins; it is empty at the
-    end."""
+    end.
+
+    `is_moving` means that one of these deliveries is waiting and that the webhook is not paused.
+    """
 
     lines: Sequence[Line]
     older: str
@@ -103,7 +106,8 @@ def of_stores() -> list[Health]:
 
 
 def lines(webhook: Webhook, state: str, before: str) -> Lines:
-    """Return the newest deliveries in a state (empty: any state), or those before the id `before`."""
+    """Return the newest deliveries in the state `state` (empty: in any state). If `before` is not empty, return only
+    deliveries with ids before it."""
     found = Delivery.objects.filter(webhook=webhook).newest()
     if state == DeliveryState.WAITING:
         found = found.waiting()
@@ -126,7 +130,7 @@ def lines(webhook: Webhook, state: str, before: str) -> Lines:
 
 
 def paths_of(deliveries: Sequence[Delivery]) -> dict[tuple[str, int], str]:
-    """Return {(chain, seq): path} of the deliveries' audit entries. Entries without a path are left out."""
+    """Return {(chain, seq): path} of the audit entries that the deliveries report, without entries that have no path."""
     by_chain: dict[str, list[int]] = {}
     for delivery in deliveries:
         by_chain.setdefault(delivery.chain, []).append(delivery.seq)
@@ -168,7 +172,7 @@ def event_id(delivery: Delivery) -> str:
 
 
 def entry_of(delivery: Delivery) -> tuple[str, int] | None:
-    """Return the chain and the seq of the audit entry that a delivery is about. Return None if the delivery names no
+    """Return the chain and the seq of the audit entry that a delivery reports. Return None if the delivery names no
     entry, or if the entry's store no longer exists."""
     if not delivery.seq or (delivery.chain != HUB and not MemoryStore.objects.filter(pk=delivery.chain).exists()):
         return None

@@ -26,7 +26,7 @@ FEW, MANY = 250, 4_000
 
 MOST_ROWS = 40_000
 MOST_SEEN = 2_000
-"""The most memories that are compared for one page, for any kind of change."""
+"""The number of memories after which the scan for one page ends, whatever the page shows of them."""
 LOOK_BACK = 500
 """The most versions of a memory, up to the final state, whose authors are checked."""
 
@@ -106,7 +106,8 @@ class Wanted:
 
 
 def page(wanted: Wanted, before: str = "") -> Page:
-    """Return at most SIZE changes that follow the place `before`; if `before` is empty, the first ones."""
+    """Return at most SIZE changes. The scan goes from the newest version back, and continues before the place `before`;
+    if `before` is empty, it starts at the beginning."""
     place = _place(before)
     rows: list[Difference] = []
     counts: Counter[Kind] = Counter()
@@ -128,7 +129,7 @@ def page(wanted: Wanted, before: str = "") -> Page:
 
 def _stretch(wanted: Wanted, place: Place | None, look: int) -> tuple[list[MemoryVersion], Place | None]:
     """Return the final states among the next `look` versions, and the place at which the scan continues (None at the
-    end).
+    end). `place` is where the scan has ended so far (None: it has not begun).
 
     Each query has one lower and one upper bound. If a query has several of them, SQLite seeks by only one and filters
     by the rest.

@@ -18,7 +18,8 @@ from memoryhub.web.common.versions import removed_history
 from memoryhub.web.history.moments import past
 
 RECENT = 300
-"""The number of newest entries scanned for sessions to go back before."""
+"""The number of newest entries that are scanned for sessions. The page offers to go back to the moment before each
+session."""
 
 MOST_SESSIONS = 5
 MOST_ENTRIES = 20
@@ -62,7 +63,8 @@ def moment(value: str) -> datetime | None:
 
 
 def in_field(value: str) -> str:
-    """Return a date from a URL in the format of a date-and-time field, in the current time zone, or an empty string."""
+    """Return a date from a URL in the format of a date-and-time field, in the current time zone. Return "" if it is no
+    date."""
     found = moment(value)
     return timezone.localtime(found).strftime("%Y-%m-%dT%H:%M") if found else ""
 
@@ -84,8 +86,8 @@ def is_path(path: str) -> bool:
 
 
 def asked(store_id: str, last: int, given: QueryDict, *, seq: str = "seq", at: str = "at") -> Asked:
-    """Return the entry that the query names by its number or by a date. A moment outside the existing entries becomes
-    the nearest of them."""
+    """Return the entry that the query names by its number or by a date; `seq` and `at` are the names of these two
+    parameters. A moment outside the existing entries becomes the nearest of them."""
     if written := given.get(seq, ""):
         return _by_number(written, last, removed_history.start_of(store_id))
     if not (written := given.get(at, "")):

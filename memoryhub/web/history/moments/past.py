@@ -145,7 +145,8 @@ def numbered(store_id: str, memory_id: str, number: int) -> MemoryVersion | None
 
 
 def _numbered(store_id: str, numbers: Mapping[str, int]) -> list[MemoryVersion]:
-    """Return the version of each memory whose number is in `numbers` ({memory id: number}), without the texts."""
+    """Return one version of each memory in `numbers`, which is {memory id: number of the version}. The versions have no
+    texts."""
     wanted = list(numbers.items())
     found: list[MemoryVersion] = []
     for start in range(0, len(wanted), TOGETHER):

@@ -55,7 +55,8 @@ def answer(request: Request, store: MemoryStore) -> HttpResponse:
 
 
 def _delete(request: Request, store: MemoryStore, posted: Posted) -> HttpResponse:
-    """Show the number of memories and ask for confirmation. After it, move the memories to the trash."""
+    """Show the number of memories and ask for confirmation. Once the person has confirmed, move the memories to the
+    trash."""
     form = DeleteForm(request.POST if posted.digest else None)
     problem = ""
     if form.is_valid():

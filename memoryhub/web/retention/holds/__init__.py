@@ -215,9 +215,10 @@ def _where(store: MemoryStore, hold: Hold, path: str | None) -> tuple[str | None
 
 
 def _asked(request: Request, store: MemoryStore) -> str:
-    """Return the place in the query, as the form writes it; empty if the query names no place.
+    """Return the value of the form's field `place` for the memory or the directory that the query names; empty if it
+    names none.
 
-    A place is the path of a memory, the path of a directory with a slash at its end, or the whole store.
+    The value is the path of a memory, the path of a directory with a slash at its end, or WHOLE_STORE.
     """
     memory = Memory.objects.filter(store=store, pk=request.GET.get("memory", "").replace("\0", "")).first()
     if memory:

@@ -32,8 +32,8 @@ def by_hold(kept: Iterable[tuple[Hold, str]]) -> list[Kept]:
 
 
 def going_along(store: MemoryStore, moving: Iterable[tuple[str, str]], now: datetime) -> list[Kept]:
-    """Return the legal holds that are each on a single memory, for those memories that would be moved. `moving` has
-    (id, path) of the memories and directories to move."""
+    """Return the legal holds on single memories that would be moved, each with the paths of these memories. `moving`
+    has (id, path) of each memory and each directory to move. Holds on directories are left out."""
     on_memories = holds.holds_of(store.pk, now).legal_memories
     if not on_memories:
         return []

@@ -20,12 +20,14 @@ SIZE = 200
 MOST_BACK = 10_000
 _PART = 500
 MOST_ALLOWED = 100
-"""The most entries that are searched for the one that let a run go on: those after the start of the run."""
+"""The most entries that are searched for the act that let a run go on. They are the first ones after the start of the
+run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A run in numbers: `done` of `expected` items; `per_cent` stays below 100 until the state of the run is done."""
+    """A run in numbers: `done` of `expected` items. `per_cent` is below 100 as long as the run has not the state
+    `done`."""
 
     run: Run
     done: int
@@ -56,15 +58,16 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """Who let a run go on that a guard had stopped, and the audit entry of this act. The entry is None if retention has
-    removed it."""
+    """The person who allowed a run to go on after a guard had stopped it, and the audit entry of this act. The entry is
+    None if retention has removed it."""
 
     by: User | None
     entry: AuditEntry | None
 
 
 def allowed(run: Run) -> Allowed | None:
-    """Return who let a run go on that a guard had stopped; None if no guard stopped it or no one let it go on."""
+    """Return who allowed a run to go on after a guard had stopped it. Return None if no guard has stopped the run, or
+    if no one has allowed it to go on."""
     if not run.guard or run.state == RunState.WAITING:
         return None
     entries = AuditEntry.objects.of_chain(run.store_id or HUB).of_command("allow_run").filter(at__gte=run.started_at)
@@ -95,7 +98,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """One page of lines; `next` is the item after which the next page begins, or None at the end."""
+    """One page of lines. `next` is the id of the last item on this page if there are more items, else None."""
 
     lines: Sequence[Line]
     next: int | None
@@ -160,7 +163,7 @@ def undone(run: Run) -> Undone | None:
 
 
 def items(run: Run, after: int) -> Lines:
-    """Return the page of lines after an item."""
+    """Return the page of lines for the items that follow the item with the id `after`."""
     found = list(RunItem.objects.filter(run=run, pk__gt=after).order_by("pk")[: SIZE + 1])
     shown = found[:SIZE]
     memories = Memory.objects.among(run.store_id or "", {item.memory for item in shown if item.memory}).in_bulk()

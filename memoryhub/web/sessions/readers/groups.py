@@ -38,10 +38,11 @@ class Write(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A reader's answers, newest first. The reader is a session, or an agent or person without a session.
+    """The answers that a reader got, newest first. The reader is a session, or an agent or person without a session.
 
-    `since` is the entry of the oldest answer; the writes in `written` and the proposals in `proposed` are later than
-    it. `more` means that there may be further writes.
+    `seen` has the first SHOWN answers, and `rest` is the number of the others. `since` is the entry of the oldest
+    answer; the writes in `written` and the proposals in `proposed` are later than it. `more` means that there may be
+    further writes.
     """
 
     seen: Sequence[Seen]

@@ -35,7 +35,7 @@ SEARCHES = 500
 """The most searches that are scanned for one page."""
 
 MOST_SEARCHED = 2_000_000
-"""The most characters of texts in which the words of searches are searched again for one page."""
+"""The most characters of text that are searched for one page, to find the lines that recorded searches showed."""
 
 SLACK = 200
 """The most entries that other calls may write between a search and the entry of this search."""
@@ -180,11 +180,11 @@ class Wanted:
 
 
 def _paths_of(chain: str, redacted: Sequence[Row]) -> list[str]:
-    """Return the paths at which redacted versions may have been, at most MOST_PATHS. They are the paths in the entries
-    that made them, and the paths of other versions of their memories.
+    """Return at most MOST_PATHS paths at which redacted versions may have been. They are the paths in the entries that
+    made these versions, and the paths of other versions of the same memories.
 
-    The latter are needed, because a redaction leaves a path in the audit as it is if another version has it; otherwise,
-    it masks the path.
+    The other versions are needed because of how a redaction treats the path in an entry: it leaves the path as it is if
+    another version has the same path, and masks it otherwise.
     """
     if not redacted:
         return []
@@ -200,7 +200,8 @@ def _paths_of(chain: str, redacted: Sequence[Row]) -> list[str]:
 def older_page(
     wanted: Wanted, before: int | None, size: int = PAGE, *, leaves_out: Callable[[Entry], bool] = lambda entry: False
 ) -> Page:
-    """Return the newest answers, or those before a seq. Entries for which `leaves_out` returns True are skipped."""
+    """Return the newest answers or, with `before`, the newest ones whose seq is below `before`. Entries for which
+    `leaves_out` returns True are skipped."""
     bound = LAST_SEQ if before is None else before - 1
     ranges = [found for found in wanted.ranges() if found.low <= bound]
     opened, left = ranges[:MOST_RANGES], ranges[MOST_RANGES:]
@@ -315,9 +316,9 @@ class _Searches:
                     yield entry._replace(version=version)
 
     def lines(self, entry: Entry, version: Row) -> LineSet | None:
-        """Return the lines of a version that a search showed, or None if it may have shown any line.
+        """Return the lines of `version` that the search of `entry` showed, or None if it may have shown any line.
 
-        If the texts have more than MOST_SEARCHED characters together, the result is None.
+        The result is also None if more than MOST_SEARCHED characters would have to be searched for the page.
         """
         query = search.query_of(self.inputs[entry.seq])
         if version.text is None or query is None:
@@ -368,7 +369,8 @@ class _Views:
 
 
 class _Repeats:
-    """The calls that made one of the wanted versions, for the entries of calls that repeat them."""
+    """The calls that made one of the wanted versions. If such a call was repeated, the entry of the repetition shows
+    what this call showed."""
 
     def __init__(self, wanted: Wanted) -> None:
         self.chain = wanted.chain

@@ -86,8 +86,8 @@ class Recorded:
 @require_GET
 @in_store(Role.VIEWER)
 def readers(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
-    """Show the readers of all versions, of the version with the number `version`, or of its line `line` (in the newest
-    text).
+    """Show who has read a memory: all its versions, the version with the number `version`, or the line `line` of this
+    version (of the newest one if `version` is missing).
 
     With `finding`, the id of a finding of this version, show the readers of the finding's text in all versions.
     """
@@ -128,8 +128,8 @@ def readers(request: Request, store: MemoryStore, memory_id: str) -> HttpRespons
 
 
 def _of_finding(memory: Memory, version: MemoryVersion, id: str) -> tuple[Finding | None, Carriers | None]:
-    """Return the finding with this id and the versions that contain its text. If the memory has no such finding, return
-    (None, None). If the finding is not one of `version`, return None in place of the versions."""
+    """Return the finding with this id, and the versions that contain its text. Return (None, None) if the memory has no
+    such finding. If the finding is in another version than `version`, the second value is None."""
     finding = Finding.objects.of_memory(memory.store_id, memory.pk).filter(pk=id).first()
     is_here = finding is not None and finding.version_id == version.pk
     return finding, carriers(finding, memory, version) if finding and is_here else None

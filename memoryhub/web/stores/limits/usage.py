@@ -18,7 +18,8 @@ NEAR = 80
 """The percentage of a limit from which a meter warns."""
 
 MOST_STORES, MOST_NEAR = 1_000, 6
-"""The most stores that are checked for the list of stores, and the most meters that it shows."""
+"""The most stores whose meters are compared for a list of stores near their limits, and the most meters in that list.
+"""
 
 REFUSED_DAYS, MOST_REFUSED = 7, 50
 """The number of days whose refused calls are shown, and the most keys that are listed."""
@@ -91,7 +92,8 @@ class Near:
 
 
 def nearest(stores: MemoryStoreQuerySet, most: int = MOST_NEAR) -> list[Near]:
-    """Return those of the stores that are active and near a limit or have reached it, the fullest first."""
+    """Return at most `most` meters that are near their limit or have reached it, the fullest first. Only active stores
+    among `stores` are examined."""
     active = list(stores.active().by_name()[:MOST_STORES])
     found = [Near(store, meter) for store, meters in _held(active) for meter in meters if meter.level != "ok"]
     return sorted(found, key=lambda near: -near.meter.share)[:most]
