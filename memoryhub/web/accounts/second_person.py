@@ -26,7 +26,7 @@ from memoryhub.web.common.request import Request
 from memoryhub.web.common.responses import see_other
 
 SHOWN = 50
-"""How many ended requests are listed."""
+"""The most ended requests that are listed."""
 
 
 class AnswerForm(forms.Form):

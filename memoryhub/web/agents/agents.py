@@ -125,7 +125,8 @@ def _reached(rows: Iterable[KeyRow]) -> list[MemoryStore]:
 
 
 def _administered(user: User) -> list[MemoryStore]:
-    """Return the stores for which a person who is not a superuser may issue keys."""
+    """Return the first ROWS stores for which the person may issue keys as an admin of the store. For a superuser, who
+    may issue keys for any store, return an empty list."""
     if user.is_superuser:
         return []
     mine = MemoryStore.objects.active().filter(members__user=user, members__role="admin")

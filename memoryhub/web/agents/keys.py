@@ -30,9 +30,9 @@ from memoryhub.web.path_rules.naming import rules_naming
 from memoryhub.web.search.keys import ending_of
 
 LOOK = 50
-"""How many entries of an agent are searched in each store for the first call with a new key."""
+"""The most entries of an agent that are searched in each store for the first call with a new key."""
 MOST_STORES = 20
-"""How many stores are searched for the first call."""
+"""The most stores that are searched for the first call."""
 
 
 @never_cache

@@ -13,7 +13,8 @@ NAMED_STORES = 5
 LOOKED_AT = 100
 """The most keys of an agent that are searched for one with the same rights."""
 MOST_REFUSED = 200
-"""How many of the newest entries of an agent in the hub's audit are searched for requests with keys that ended."""
+"""The most entries of an agent in the hub's audit, the newest ones, that are searched for requests with keys that
+ended."""
 REFUSED_DAYS, MOST_STORES = 7, 1_000
 """The number of days whose refused calls are counted, and the most stores in which they are counted."""
 
@@ -44,8 +45,8 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class KeyRow:
-    """A key; `status` is usable, expired or revoked. `refused` are the calls of the last REFUSED_DAYS that a store of
-    the person refused because there were too many in a minute; None if there were none. `tried` is the time of the
+    """A key; `status` is usable, expired or revoked. `refused` are the calls of the last REFUSED_DAYS days that a store
+    of the person refused because there were too many in a minute; None if there were none. `tried` is the time of the
     newest request with the key that was recorded after its end; only `with_tries` sets it."""
 
     key: Key
@@ -171,8 +172,8 @@ def status(key: Key, at: datetime) -> str:
 
 
 def _refused(keys: list[Key], user: User, at: datetime) -> dict[str, Refused]:
-    """Return {key id: its calls in the last REFUSED_DAYS that were refused because there were too many in a minute}.
-    Only calls to stores that `user` may see are counted."""
+    """Return {key id: its calls that were refused because there were too many in a minute}. Counted are the calls of
+    the last REFUSED_DAYS days to stores that `user` may see."""
     today = at.astimezone(UTC).date()
     stores = list(MemoryStore.objects.visible_to(user).by_name().values_list("pk", flat=True)[:MOST_STORES])
     rows = RefusedCalls.objects.of_stores(stores).since(today - timedelta(days=REFUSED_DAYS - 1))

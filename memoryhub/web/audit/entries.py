@@ -102,7 +102,8 @@ def _starts(chains: Sequence[str], page: Page) -> str:
 
 
 def _on(wanted: Filter, key: str, place: str, page: Page) -> str:
-    """Return the query string of the page before or after the entry `place`; `key` is `before` or `after`.
+    """Return the query string for the page of entries that are newer than `place` (`key` is `after`), or of those that
+    are older (`key` is `before`).
 
     If the scan of `page` ended early, the query allows a scan of more entries.
     """

@@ -35,7 +35,7 @@ CALL = "toolu_"
 """The prefix of the ids of calls that a model made."""
 
 MOST_NAMED = 10
-"""How many agents with the same name are listed."""
+"""The most agents with the same name whose ids a message lists."""
 
 _NAME = re.compile(r"[a-z_]{1,64}", re.ASCII)
 

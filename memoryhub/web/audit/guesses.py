@@ -25,7 +25,7 @@ SHORTEST = 6
 
 _RETENTION = ("set_policy", "delete_policy", "expire", "purge", "prune_versions", "start_run", "allow_run")
 _ALSO = dict.fromkeys(_RETENTION, "retention policy expire")
-"""Other words that people use to search for a command."""
+"""{command: other words with which people search for it, besides its own}"""
 
 _COMMON = frozenset(("the", "and", "was", "were", "not", "for", "did", "does", "that", "this", "with", "error", "are"))
 _PARTS = re.compile(r"[^\W_]{2,}")

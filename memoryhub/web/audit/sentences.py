@@ -108,8 +108,8 @@ def _number(value: object) -> int | None:
 def _plainly(values: Values, command: Command) -> str:
     """Return the command's words, filled with the values.
 
-    A command may have words for a count, which are used if they apply (see `_is_of_several`). Otherwise, of its other
-    words, the first are used for which the entry has every value.
+    A command may have words for a count, which are used if they apply (see `_is_of_several`). Of its other words, there
+    may be several versions. The first version is used for which the entry has all values, or else the last version.
     """
     count = values.number(command.counts)
     if command.several and _is_of_several(values, command, count):
@@ -370,4 +370,5 @@ FUNCTIONS: dict[str, Callable[[Values, Command], str]] = {
     "export_table": _export_table,
     "pause_webhook": _pause_webhook,
 }
-"""Functions for commands whose words depend on more than the presence of values."""
+"""{command: the function that makes its sentence}, for commands whose words depend on more than whether the entry has
+certain values."""

@@ -72,8 +72,11 @@ class Net:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """The results of both runs at a path: the diff of each run (None: the run changed nothing there), and whether both
-    results are the same."""
+    """The results of both runs at a path, and whether they are the same (`is_same`).
+
+    `diffs` has the diff of each run, with the number of its rows that are not shown; or None if the run changed nothing
+    at this path.
+    """
 
     path: str
     diffs: Sequence[tuple[Diff, int] | None]

@@ -81,8 +81,8 @@ def _context(request: Request, store: MemoryStore, run: ClaudeRun, after: int) -
 
 
 def _complete(items: Sequence[rows.Item], run: ClaudeRun) -> int:
-    """Return how many of the `items`, counted from the first, can no longer change. The page loads the events after
-    these again."""
+    """Return how many of the `items`, counted from the first, can no longer change. When the page is updated, it loads
+    all later items again."""
     if not run.is_going_on:
         return len(items)
     ends = (ClaudeEventKind.TURN, ClaudeEventKind.MESSAGE, ClaudeEventKind.PROBLEM, ClaudeEventKind.PROPOSAL)

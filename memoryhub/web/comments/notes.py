@@ -21,13 +21,13 @@ class Note:
 
 
 def agents_of(comments: Iterable[Comment]) -> dict[str, Agent]:
-    """Return {id: agent} of the agents that wrote the texts that the comments are about."""
+    """Return {agent id: agent} for the agents that wrote the texts that the comments are about."""
     ids = {comment.agent for comment in comments if comment.agent}
     return Agent.objects.in_bulk(ids) if ids else {}
 
 
 def notes_of(store_id: str, comments: Iterable[Comment], agents: Mapping[str, Agent]) -> dict[str, Note]:
-    """Return {id: note} of the comments that are notes."""
+    """Return {comment id: note} for those of the comments that are notes to an agent."""
     notes = [comment for comment in comments if comment.tells]
     seqs = {comment.told_seq for comment in notes if comment.told_seq}
     entries = AuditEntry.objects.of_chain(store_id).of_seqs(seqs).filter(session__isnull=False)

@@ -143,8 +143,8 @@ def beside(
 
 
 def _some_open(threads: Iterable[Thread]) -> Iterator[Thread]:
-    """Yield the conversations in their order. `is_closed` is set after the first MOST_OPEN conversations, and after the
-    comments together have more than MOST_SHOWN characters."""
+    """Yield the conversations in their order. A conversation is closed (`is_closed`) if MOST_OPEN others are before it,
+    or if it and those before it have more than MOST_SHOWN characters together."""
     size = 0
     for place, thread in enumerate(threads):
         size += sum(len(comment.text) for comment in thread.comments)

@@ -116,7 +116,8 @@ def printable(text: str) -> None:
 
 
 def own_letters(email: str) -> None:
-    """Raise ValidationError for an e-mail address that would become the address of another mailbox."""
+    """Raise ValidationError for an e-mail address with letters such as ß, which the hub would replace by other letters.
+    The result could be the address of another mailbox."""
     if has_other_letters(email):
         said = _(
             "The hub cannot distinguish some letters of this address, such as ß, from other letters. Type the "

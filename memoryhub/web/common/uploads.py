@@ -12,8 +12,8 @@ from django.utils.datastructures import MultiValueDict
 from memoryhub.web.common.request import Request
 
 DRAINED = 20
-"""The factor up to which an upload that is too large is still read to its end, so that the browser receives the
-answer."""
+"""An upload that is too large is still read to its end, so that the browser receives the answer; but only if it has at
+most this many times the allowed bytes."""
 
 
 class OnlySoManyParts(FileUploadHandler):

@@ -22,9 +22,9 @@ READ, ERROR, PROPOSED = "view", "error", Kind.PROPOSED.value
 
 @dataclass(frozen=True, slots=True)
 class Newer:
-    """Counts of the entries that are not yet included in the stored counts, by store.
+    """Counts of the entries that are newer than the stored counts: `counted` has those of each store.
 
-    `up_to` is None if all these entries were counted. Otherwise the counts of every store are complete up to this time.
+    `up_to` is None if all newer entries were counted. Otherwise the counts of every store are complete up to this time.
     """
 
     counted: Mapping[str, Counted]

@@ -20,7 +20,7 @@ _SALT = "memoryhub.erase."
 
 
 class BadAsked(ValueError):
-    """The signed text with a request was not signed by this hub for this person."""
+    """The text that came with a request has no signature of this hub for this person."""
 
 
 @dataclass(frozen=True, slots=True)

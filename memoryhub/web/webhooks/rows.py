@@ -130,7 +130,8 @@ def lines(webhook: Webhook, state: str, before: str) -> Lines:
 
 
 def paths_of(deliveries: Sequence[Delivery]) -> dict[tuple[str, int], str]:
-    """Return {(chain, seq): path} of the audit entries that the deliveries report, without entries that have no path."""
+    """Return {(chain, seq): path} of the audit entries that the deliveries report. Entries that have no path are left
+    out."""
     by_chain: dict[str, list[int]] = {}
     for delivery in deliveries:
         by_chain.setdefault(delivery.chain, []).append(delivery.seq)

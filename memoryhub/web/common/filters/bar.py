@@ -22,8 +22,8 @@ from memoryhub.web.common.filters.names import choices_for
 class Chip:
     """An active filter in words.
 
-    It has the query strings of the page without the filter, with the opposite filter, and with the filter's words as
-    plain words. A query string is empty if there is no such page.
+    `query_without` is the query string of the page without the filter, `query_negated` with the opposite filter, and
+    `query_as_words` with the filter's words as plain words. It is empty if there is no such page.
     """
 
     key: str

@@ -121,7 +121,8 @@ SAYS: dict[str, Words] = {
     Group.PERSONAL: _("This line has personal data."),
     Group.POISON: _("This line tries to steer the agents that read it."),
 }
-"""The sentence about a line that has a finding, by the kind or else by the group of the finding."""
+"""{kind or group of a finding: the sentence about a line with this finding}. A kind without a sentence has that of its
+group."""
 
 
 def says(kind: str) -> str:

@@ -160,8 +160,8 @@ def compared(old: str, new: str, known: Cover, **how: Any) -> Diff:
 def opened(work: Work, old: str, new: str, known: Cover, *, in_hunks: bool = False) -> Diff | None:
     """Mask and compare two texts of a memory. Return None if that would exceed the work that this request may still do.
 
-    Detecting values and signs counts as work too. With `in_hunks`, the changes are the hunks of the texts before
-    masking, so that they have the same numbers.
+    Detecting values and signs counts as work too. With `in_hunks`, the diff has the hunks of the texts before masking,
+    so that its hunks have the same numbers as those.
     """
     looks = bool(known.masked) + bool(known.pointed)
     if not work.opens(diffs.cost(old, new) + looks * (len(old) + len(new)) // 2):

@@ -32,9 +32,9 @@ def tell_done(
 ) -> None:
     """Add a success message for the next page that the person opens; `seq` is the audit entry of the act.
 
-    `back` is the address of the page that the person came from; it gets a link. With `has_flagged`, the act has flagged
-    memories, and there is a link to all flagged memories of the store. With `is_at_entry`, the next page is the audit
-    entry itself.
+    `back` is the address of the page from which the person came; the message has a link to it. With `has_flagged`, the
+    act has flagged memories, and the message has a link to all flagged memories of the store. With `is_at_entry`, the
+    next page is the audit entry itself, so the message has no link to the entry.
     """
     entry = format_html('<a href="{}">{}</a> ', reverse("entry", args=[store_id, seq]), _("Audit entry"))
     words = _("Back to Today") if back.partition("?")[0] == reverse("today") else _("Back")

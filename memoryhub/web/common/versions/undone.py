@@ -11,7 +11,7 @@ from memoryhub.web.common import pages
 
 @dataclass(frozen=True, slots=True)
 class Undone:
-    """The newest undo of an act that is still in force: its entry, and the number of the act's memories that it undid
+    """An undo that is in force, the newest one of an act: its entry, and how many of the act's memories it undid
     (`count` of `of`)."""
 
     entry: AuditEntry
@@ -31,8 +31,8 @@ def undone_of(store: MemoryStore, seqs: Collection[int]) -> dict[int, Undone]:
 
 
 def undo_of(store: MemoryStore, versions: Sequence[str]) -> Undone | None:
-    """Return the newest undo in force of the given versions, with the number of these versions that are undone; None
-    if none is."""
+    """Return the newest undo in force that undid some of these versions, with the number of these versions that are
+    undone. Return None if none of them is undone."""
     rows: list[tuple[str, str, int]] = []
     for part in in_parts(versions):
         rows += MemoryVersion.objects.among(store.pk, part).values_list("pk", "memory_id", "seq")

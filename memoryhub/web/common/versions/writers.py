@@ -8,7 +8,7 @@ from memoryhub.models import AuditEntry, MemoryVersion
 from memoryhub.models.audit import ActorKind
 
 LOOK_BACK = 500
-"""How many of the newest versions of a memory are checked for their authors."""
+"""The most versions of a memory, the newest ones, whose authors are looked up."""
 
 
 def agents_of(store_id: str, memories: Sequence[str]) -> dict[str, set[str]]:

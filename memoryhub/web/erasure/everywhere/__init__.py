@@ -43,7 +43,7 @@ MOST_TICKED = 200
 fields."""
 
 SECONDS_OF_ERASING = 20.0
-"""The seconds after which a request begins the erasure of no further store."""
+"""After this many seconds, a request does not begin to erase in another store."""
 
 Stores = dict[str, MemoryStore]
 
