@@ -71,8 +71,8 @@ def end_others(request: Request) -> HttpResponse:
 @superuser_only
 @require_http_methods(["GET", "HEAD", "POST"])
 def of_person(request: Request, user_id: str) -> HttpResponse:
-    """List the browsers of a person for an administrator. A POST signs the person out of the browser whose id is
-    `browser`, or of all browsers."""
+    """List the browsers of a person for an administrator. A POST signs the person out of the browser whose id is in the
+    form field `browser`, or of all browsers."""
     user = get_object_or_404(User, pk=user_id)
     if request.method != "POST":
         return _page(request, user, is_own=False)

@@ -24,8 +24,8 @@ MOST_KEYS = 500
 
 
 def rows_of(keys: KeyQuerySet, maker: User, user: User) -> list[KeyRow]:
-    """Return those of `keys` that `maker` issued and that are usable, newest first, as rows that `user` may see. Return
-    at most MOST_KEYS rows."""
+    """Return the usable keys among `keys` that `maker` issued, newest first, at most MOST_KEYS. The rows name only what
+    `user` may see."""
     now = timezone.now()
     return key_rows(keys.made_by(maker).usable(now).newest()[:MOST_KEYS], user, now)
 

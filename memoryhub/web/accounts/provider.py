@@ -32,7 +32,7 @@ SILENT = 10.0
 hub."""
 LONGEST_SUBJECT = 255
 LEEWAY = 30
-"""The difference between the two clocks that is accepted, in seconds."""
+"""The accepted difference between the clocks of the hub and the provider, in seconds."""
 
 
 class Refused(Exception):
@@ -261,8 +261,8 @@ def _fetched(url: str, *, fresh: bool = False) -> dict[str, Any]:
 
 
 def _asked(url: str, body: bytes | None, headers: dict[str, str]) -> dict[str, Any]:
-    """Return the JSON object that an endpoint answers. A refusal (400 to 403) raises Refused; any other failure raises
-    Unreachable."""
+    """Return the JSON object with which an endpoint answers. A refusal (400 to 403) raises Refused; any other failure
+    raises Unreachable."""
     request = urllib.request.Request(url, body, {"Accept": "application/json"} | headers)
     if (until := _silent_until.get(request.host, 0.0)) > (now := time.monotonic()):
         raise Unreachable(f"{urlsplit(url).path}: it did not answer a moment ago")

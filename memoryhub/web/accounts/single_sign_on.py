@@ -49,7 +49,8 @@ class Untold(Exception):
 @never_cache
 @require_safe
 def start(request: Request) -> HttpResponse:
-    """Send the person to the provider. With `again`, a signed-in person has to sign in there again as a proof."""
+    """Send the person to the provider. With `again` in the URL, a signed-in person has to sign in there again as a
+    proof."""
     if not provider.is_on():
         raise Http404
     is_again = "again" in request.GET and request.user.is_authenticated

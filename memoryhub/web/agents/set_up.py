@@ -1,4 +1,5 @@
-"""Programs to copy in which Claude works with a memory store, with the parameters that a Claude run would send."""
+"""Programs that people can copy, in which Claude works with a memory store. They send the parameters that a Claude run
+would send."""
 
 import json
 import shlex

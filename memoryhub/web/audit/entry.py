@@ -160,8 +160,8 @@ def _gone(request: Request, head: AuditChain, seq: int) -> HttpResponse:
 
 
 def visible_chain(user: User, chain: str) -> AuditChain | None:
-    """Return the chain if the person may see it. Only superusers see the hub's chain and the chains of deleted
-    stores."""
+    """Return the chain if the person may see it, else None. Only superusers see the hub's chain and the chains of
+    deleted stores."""
     head = AuditChain.objects.filter(pk=chain).first()
     if head is None or user.is_superuser:
         return head
@@ -267,13 +267,14 @@ def _receipt(found: AuditEntry, user: User) -> Receipt | None:
 
 
 def _undone_session(found: AuditEntry, details: dict[str, Any]) -> Session | None:
-    """Return the session whose writes the entry undid."""
+    """Return the session whose writes the entry undid, or None if the entry is no undo of a session."""
     named = details.get("session") if found.command == "undo" else None
     return Session.objects.filter(pk=named).first() if isinstance(named, str) else None
 
 
 def _run(found: AuditEntry, details: dict[str, Any]) -> Run | None:
-    """Return the retention run that the entry started, allowed, ended or undid, or to which it belongs."""
+    """Return the retention run that the entry started, allowed, ended or undid, or to which it belongs. Return None if
+    there is no such run."""
     named = details.get("run") or found.group
     is_run = isinstance(named, str) and named.startswith(ids.RUN)
     return Run.objects.filter(pk=named).first() if is_run else None

@@ -106,8 +106,8 @@ def _whole(entries: Iterable[AuditEntry]) -> list[AuditEntry]:
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The names of what the entries name by id: stores and sessions with their names, and versions with their
-    numbers."""
+    """The names of the objects that entries name by id: {id: name} for stores and sessions, {id: number} for
+    versions."""
 
     stores: Mapping[str, str]
     sessions: Mapping[str, str]

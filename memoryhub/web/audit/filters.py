@@ -323,7 +323,8 @@ def _moment(key: str, value: str | None, now: datetime, zone: tzinfo) -> datetim
 
 
 def _period(value: str | None, now: datetime, zone: tzinfo) -> tuple[datetime | None, datetime | None]:
-    """Return the first moment of a period and the moment after it. Raise Malformed if the value is not a period."""
+    """Return the first moment of a period and the moment after it; (None, None) if `value` is empty. Raise Malformed if
+    the value is not a period."""
     if not value:
         return None, None
     try:

@@ -25,8 +25,8 @@ def names_in(
 ) -> dict[str, str]:
     """Return {id: name} for the ids in `inputs`, and for `versions`. There is one query for each kind of object.
 
-    A memory's name is its path, and a version's its number; both are looked up in the stores of the `chains`. A list of
-    several versions is left out.
+    A memory's name is its path, and a version's its number; both are looked up in the stores of the `chains`. If an
+    input lists several memories or versions, they are left out.
     """
     known = list(inputs)
     values = [value for one in known for value in one.values()]

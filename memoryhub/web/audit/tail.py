@@ -62,7 +62,7 @@ def new_entries(request: Request, store: MemoryStore) -> HttpResponse:
 def new_anywhere(request: Request) -> HttpResponse:
     """Answer with the number of entries that were added to the chains visible to the person.
 
-    `after` is the total number of entries that the page knows of.
+    `after` in the URL is the total number of entries that the page knows of.
     """
     after, total = _number(request, "after"), sum(heads(visible_chains(person(request))).values())
     if after is None or after >= total:

@@ -86,7 +86,7 @@ class Made:
 @require_GET
 @who_may_run
 def page(request: Request, store: MemoryStore, claude_run_id: str) -> HttpResponse:
-    """Compare a run with another run of the store; `with` is the id of the other run."""
+    """Compare a run with another run of the store; `with` in the URL is the id of the other run."""
     run = run_of(store, claude_run_id)
     others = list(ClaudeRun.objects.of_store(store.pk).newest().exclude(pk=run.pk)[:MOST_OTHERS])
     named = request.GET.get("with", "")

@@ -52,7 +52,7 @@ class Row:
 
 
 class StartForm(forms.Form):
-    """The model to evaluate; an empty text means the scripted model."""
+    """The model to evaluate. An empty value means scripted answers, without Claude."""
 
     model = forms.ChoiceField(label=gettext_lazy("Model"), required=False)
 

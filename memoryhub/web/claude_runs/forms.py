@@ -191,7 +191,7 @@ class StartForm(forms.Form):
         return Asked(model, given["task"], system, options, copies, proposes, given["seq"])
 
     def as_preset(self) -> dict[str, Any]:
-        """Return the content of a preset."""
+        """Return the values of a valid form as the content of a preset."""
         names = ("model", "system", "tidy", "topic", *Options.__dataclass_fields__)
         return {name: self.cleaned_data[name] for name in names}
 

@@ -28,7 +28,7 @@ PAGE = 30
 @require_GET
 @who_may_run
 def page(request: Request, store: MemoryStore) -> HttpResponse:
-    """List the runs, newest first; with `before`, the id of a run, only those before it."""
+    """List the runs, newest first. If the URL has the id of a run in `before`, list only older runs."""
     newest = ClaudeRun.objects.of_store(store.pk).newest()
     before = newest.filter(pk=request.GET.get("before", "").replace("\0", "")).first()
     found = list((newest.before(before) if before else newest)[: PAGE + 1])

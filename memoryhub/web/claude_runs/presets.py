@@ -65,8 +65,8 @@ def preset_of(store: MemoryStore, preset_id: str) -> ClaudePreset:
 
 
 def content_of(preset: ClaudePreset, number: int | None) -> dict[str, Any]:
-    """Return the values of the form that a version of a preset contains. If there is no version `number`, use the
-    newest version."""
+    """Return the form values that are saved in the version `number` of a preset. If there is no such version, return
+    those of the newest version."""
     versions: Any = preset.versions
     found = [version for version in versions if version["number"] == number] or versions[-1:]
     return dict(found[0]["content"]) if found else {}

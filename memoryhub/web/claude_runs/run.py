@@ -28,10 +28,11 @@ from memoryhub.web.common.tool_errors import for_people
 @require_GET
 @who_may_run
 def page(request: Request, store: MemoryStore, claude_run_id: str) -> HttpResponse:
-    """Show the newest events of a run, or with `from` (a number) the events after the event with this number.
+    """Show the newest events of a run. If the URL has the number of an event in `from`, show the events after that
+    event.
 
-    With `after`, answer only with the events after that number, for a page that is already open; answer 204 if the run
-    still has the revision `revision`.
+    With `after` (a number, too), answer only with the events after that event, for a page that is already open; answer
+    204 if the run still has the revision `revision`.
     """
     run = run_of(store, claude_run_id)
     after = _number(request.GET.get("after"))

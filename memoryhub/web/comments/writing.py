@@ -63,8 +63,8 @@ def _answer_about_note(request: Request, store: MemoryStore, memory: Memory, num
 @require_POST
 @in_store(Role.CURATOR)
 def answer(request: Request, store: MemoryStore, comment_id: str) -> HttpResponse:
-    """Reply to a conversation, resolve or reopen it, change or delete a comment, or stop a note to an agent: `do` says
-    which."""
+    """Do the act in the form field `do`: reply to a conversation, resolve or reopen it, change or delete a comment, or
+    stop a note to an agent."""
     do = request.POST.get("do", "")
     if do not in ANSWERS:
         return HttpResponseBadRequest(_("There is no such act."))

@@ -50,7 +50,7 @@ JOINED = {
 """The source files of each joined file, in order."""
 
 STATE = "state"
-"""The name of the file that is written last: a digest of all source files and all collected files."""
+"""The name of the file that is written last. It has a digest of all source files and all collected files."""
 
 
 class UnchangedIsKept(Compressor):

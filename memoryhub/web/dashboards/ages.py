@@ -1,4 +1,4 @@
-"""The chart of the age of the backlog: the age of the versions that awaited review at the end of each day."""
+"""The chart of the age of the backlog: for the end of each day, the age of the versions that awaited review then."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

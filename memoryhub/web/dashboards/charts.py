@@ -287,7 +287,8 @@ def _day(day: date) -> str:
 
 
 def day_cell(column: Column, links: Links) -> Cell:
-    """Return the first cell of a column's row, with a link to the audit of its days."""
+    """Return the first cell of the table row for a column of a chart, with a link to the audit of the days in the
+    column."""
     return Cell(column.start.isoformat(), column.name, links.column(column))
 
 

@@ -1,4 +1,4 @@
-"""The lists of a store's dashboard: memories that need attention, and versions that await review by their age."""
+"""The lists of a store's dashboard: memories that need attention, and how long versions have been awaiting review."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta

@@ -164,8 +164,8 @@ class Asked:
 
 
 def _summed(spellings: Any) -> list[Spelling]:
-    """Return each spelling once, with the number of its places in all stores: `same` spellings first, then by number of
-    places."""
+    """Return each spelling once, with the number of its places in all stores: first those with `same`, then the others,
+    each part by the number of places."""
     counts: dict[str, tuple[int, bool]] = {}
     for one in spellings:
         counts[one.text] = (counts.get(one.text, (0, True))[0] + one.places, one.same)

@@ -23,7 +23,7 @@ PAGE = 50
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_store(Role.ADMIN)
 def receipts(request: Request, store: MemoryStore) -> HttpResponse:
-    """List the store's receipts, newest first; on POST, verify the document in `receipt`."""
+    """List the store's receipts, newest first; on POST, verify the document in the form field `receipt`."""
     before = request.GET.get("before", "")
     found = Receipt.objects.filter(store=store.id).order_by("-pk")
     rows = list((found.filter(pk__lt=before) if before else found)[: PAGE + 1])

@@ -52,7 +52,8 @@ class RemoveForm(NoteForm):
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_store(Role.ADMIN)
 def remove(request: Request, store: MemoryStore) -> HttpResponse:
-    """Show which memories (`id`) will be removed permanently. On POST, remove them if the person has typed the name.
+    """Show which memories will be removed permanently; their ids are in `id` of the URL or form. On POST, remove them
+    if the person has typed the name.
 
     If none of the memories exists, redirect to the trash.
     """

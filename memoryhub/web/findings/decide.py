@@ -70,8 +70,8 @@ def _chosen(named: Sequence[str]) -> list[str]:
 
 
 def _mine(request: Request, chosen: Sequence[str], stores: Sequence[str]) -> Mapping[str, list[str]]:
-    """Return {store: ids of the findings that the person may decide about}. Raise PermissionDenied if there are
-    none."""
+    """Return {store: ids} of the findings in `chosen` about which the person may decide. Raise PermissionDenied if the
+    person may decide about none of them."""
     by_store: dict[str, list[str]] = defaultdict(list)
     rows = Finding.objects.filter(pk__in=chosen, store_id__in=stores).order_by("store_id", "id")
     for store, id in rows.values_list("store_id", "pk"):

@@ -78,7 +78,8 @@ def _item(request: Request, finding: Finding) -> Item:
 
 
 def _spread_of(item: Item) -> Callable[[User, Ticks], Spread | None]:
-    """Return a function that returns who has read the lines of a finding, and what these readers wrote afterwards."""
+    """Return a function that returns who has read the lines of a finding, and what these readers wrote afterwards. It
+    returns None if it is not known which versions contain the finding's text."""
 
     def spread(user: User, ticks: Ticks) -> Spread | None:
         finding, memory = item.finding, item.memory

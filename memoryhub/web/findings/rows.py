@@ -37,7 +37,7 @@ from memoryhub.web.review.items import roles_in
 MOST_BYTES = 2_000_000
 """The most bytes of text that are read for one page. Further findings are shown without an excerpt."""
 MOST_VERSIONS = 50
-"""The most versions after a finding's first version that are searched for the last version with the value."""
+"""To find the last version with a value, at most this many versions after the finding's own version are searched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,11 +161,8 @@ def items_of(ids: Sequence[str], user: User, at: datetime) -> list[Item]:
 
 
 def _url(finding: Finding, standing: Standing | None) -> str:
-    """Return the URL of the line with the finding.
-
-    If only the newest version contains the value, this is a line on the memory's page, else a line on the page of the
-    finding's version.
-    """
+    """Return the URL of the line with the finding. It leads to the memory's page if only the newest version contains
+    the value, else to the page of the finding's version."""
     if standing is not None and standing.newest and standing.first == standing.last:
         return f"{reverse('memory', args=[finding.store_id, finding.memory_id])}#L{finding.line}"
     return f"{reverse('version', args=[finding.store_id, finding.version_id])}#L{finding.line}"

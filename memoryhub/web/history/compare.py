@@ -124,7 +124,7 @@ class Options:
 @require_GET
 @in_store(Role.VIEWER)
 def compare(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
-    """Compare the versions `from` and `to` (numbers or ids); by default the newest and the one before it.
+    """Compare two versions, `from` and `to` in the URL (numbers or ids); by default the newest and the one before it.
 
     `from` can be the word `approved`: then the comparison begins at the version that the person last approved. If the
     person approved none, it begins at the last version before the unreviewed ones, or at an empty text if there is no

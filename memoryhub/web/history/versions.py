@@ -201,7 +201,8 @@ def _rows(store: MemoryStore, memory: Memory, found: Sequence[MemoryVersion]) ->
 
 
 def _gaps(memory: Memory, found: Sequence[MemoryVersion]) -> dict[int, Gap]:
-    """Return {highest number: gap} for the ranges of removed versions below the versions of a page."""
+    """Return {the gap's highest version number: the gap} for the ranges of removed versions below the versions of a
+    page."""
     numbers = [version.number for version in found]
     low = numbers.pop() if len(found) > PAGE else 0
     return {gap.last: gap for gap in removed.with_entries(memory, removed.gaps_between(numbers, low))}

@@ -122,7 +122,8 @@ NOTHING = Page((), None, False)
 @require_safe
 @in_store(Role.VIEWER)
 def page(request: Request, store: MemoryStore) -> HttpResponse:
-    """List the newest deletions or, with `before`, those before the deletion of this memory."""
+    """List the newest deletions. If the URL has the id of a memory in `before`, list those before the deletion of this
+    memory."""
     before = request.GET.get("before", "")
     parameters = request.GET.dict()
     typed, shown, problem = Filter.as_typed(parameters), NOTHING, ""

@@ -166,7 +166,7 @@ def _after(request: Request) -> str:
 
 
 def _acts(store_id: str, path: str) -> dict[str, str]:
-    """Return the URLs for renaming and deleting a directory, by name; an empty dictionary for the root."""
+    """Return {name: URL} for renaming and deleting a directory; an empty dictionary for the root."""
     names = {"rename": "rename_directory", "delete": "delete_directory"} if path else {}
     return {act_name: addresses.of_act(route, store_id, path) for act_name, route in names.items()}
 

@@ -136,7 +136,7 @@ def _page(
     now: tuple[PathRule, ...] = (),
 ) -> HttpResponse:
     """Show the form. The rules in `tried` are replayed; `shown` is the index of the row that gets the focus. `is_begun`
-    means that the address has added rules that allow changes before the saved rules."""
+    means that the URL has put rules that allow something at the beginning of the form."""
     context: dict[str, Any] = {"form": form, "opened": opened, "asks": asks, "shown": shown, "problem": problem}
     context["is_begun"] = is_begun
     rows = forms.typed(request.POST) if form.is_bound else form.initial or []

@@ -1,4 +1,4 @@
-"""The path rules that name an agent or its keys, for their pages."""
+"""The path rules that name an agent or a key, for the pages of agents and keys."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable

@@ -1,4 +1,4 @@
-"""The conditions of rules that are met by past changes of agents, for a replay."""
+"""Which conditions of path rules the past changes by agents met, for a replay."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime

@@ -10,6 +10,6 @@ MERGED = (ProposalState.MERGED, ProposalState.PARTLY_MERGED)
 
 
 def undone_of(store: MemoryStore, proposals: Sequence[Proposal]) -> dict[str, Undone]:
-    """Return {id: the undo of the merge} for those of these proposals whose merge was undone."""
+    """Return {proposal id: the undo of its merge} for those of the proposals whose merge was undone."""
     merged = {one.seq: one.pk for one in proposals if one.seq is not None and one.state in MERGED}
     return {merged[seq]: one for seq, one in undone.undone_of(store, list(merged)).items()}

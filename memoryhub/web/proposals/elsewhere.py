@@ -25,7 +25,7 @@ from memoryhub.web.common.request import Request
 from memoryhub.web.common.versions import number_of
 
 SECONDS, SECONDS_OF_A_PRESS = 0.1, 1.5
-"""The seconds for which memories are read when the page is loaded, and when a person presses the button to continue."""
+"""The seconds for which memories are read: when the page is loaded, and after a press of the button that continues."""
 MOST_LINES = 200
 """The most new lines that are compared with other memories."""
 MOST_FOUND = 20
@@ -66,7 +66,8 @@ class Other(NamedTuple):
 def page(request: Request, store: MemoryStore, number: int) -> HttpResponse:
     """Show which other memories already contain new lines of an open proposal.
 
-    `after` is the path of the last memory that was compared, and `seen` is the number of memories compared so far.
+    In the URL, `after` is the path of the last memory that was compared, and `seen` is the number of memories compared
+    so far.
     """
     proposal = Proposal.objects.of_store(store.pk).filter(number=number).first()
     if proposal is None or not proposal.is_open:

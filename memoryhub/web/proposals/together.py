@@ -58,7 +58,8 @@ class Done:
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_store(Role.VIEWER)
 def page(request: Request, store: MemoryStore) -> HttpResponse:
-    """Show the preview of merging the proposals `n`; on POST, merge or refuse them."""
+    """Show the preview of merging the proposals with the numbers `n` in the URL. On POST, merge or refuse the proposals
+    that the form names."""
     if request.method != "POST":
         return _page(request, store, _numbers(request.GET.getlist(NUMBER)))
     role: Role = request.role

@@ -14,8 +14,8 @@ from memoryhub.models import HUB, AuditEntry, User
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """A policy with the name that it had at that time, and the entry that created it (`is_new`) or changed it last.
-    `url` is the page of the entry."""
+    """A policy with the name that it had at a past moment, and the entry that created it (`is_new`) or that was the
+    last to change it before that moment. `url` is the page of the entry."""
 
     name: str
     entry: AuditEntry
@@ -24,9 +24,9 @@ class Saved:
 
 
 def saved_by(policy_ids: Iterable[str | None], chain: str, at: datetime, user: User) -> list[Saved]:
-    """Return the policies with the ids `policy_ids` as they were at a moment. `chain` is the chain of the memory store,
-    or of the hub, in which they were saved. Policies of the hub are returned only to superusers, because only they see
-    the hub's audit."""
+    """Return the policies with the ids `policy_ids` as they were at the moment `at`. `chain` is the chain of the memory
+    store, or of the hub, in which they were saved. Policies of the hub are returned only to superusers, because only
+    they see the hub's audit."""
     chains = [chain, HUB] if user.is_superuser else [chain]
     found = (policies.last_saved(policy, chains, at) for policy in dict.fromkeys(policy_ids) if policy)
     return [_saved(entry) for entry in found if entry]

@@ -91,7 +91,8 @@ def delete(request: Request, policy: RetentionPolicy) -> HttpResponse:
 def _form(request: Request, store: MemoryStore | None, policy: RetentionPolicy | None) -> HttpResponse:
     """Show the form; on POST, show the preview, or save the policy if its preview was shown.
 
-    `seen` is the digest of the draft in the preview. If the draft has changed since, the preview is shown again.
+    The form field `seen` has the digest of the draft in the preview. If the draft has changed since, the preview is
+    shown again.
     """
     if request.method != "POST":
         draft = drafted(request.GET.dict())

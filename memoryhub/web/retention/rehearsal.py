@@ -38,7 +38,7 @@ _PART = 500
 @require_safe
 @in_store(Role.ADMIN)
 def page(request: Request, store: MemoryStore) -> HttpResponse:
-    """Rehearse a run now, or `days` from now."""
+    """Rehearse a run now, or as many days from now as `days` in the URL says."""
     days = _days(request.GET.get("days", ""))
     now = timezone.now()
     at, weeks = now + timedelta(days=days), not days and store.memory_count <= AT_ONCE

@@ -48,7 +48,7 @@ def rows(store_id: str, at: datetime, items: Iterable[Item]) -> Sequence[Row]:
 
 
 def why(item: Item, at: datetime) -> str:
-    """Return the reason, as of the moment `at`, in words."""
+    """Return words for why an item will be removed, as of the moment `at`."""
     is_read = item.last_read_at is not None
     return sentences.reason(item.rule, item.since, at, item.days, is_read=is_read)
 

@@ -37,8 +37,8 @@ def _expires(policy: Policy) -> bool:
 
 
 def _trash(policy: Policy) -> str:
-    """Return a sentence for a policy that moves nothing to the trash: what it does with memories that are in the trash
-    because of another policy, or of this policy before it was changed."""
+    """Return a sentence for a policy that moves nothing to the trash. It says when the policy removes memories that
+    were moved there by another policy, or by this policy before it was changed."""
     said = _(
         "Memories that another policy, or this policy before its change, moved to the trash are removed permanently "
         "after %(days)s there."

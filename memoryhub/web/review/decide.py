@@ -96,8 +96,9 @@ def decide(request: Request, store: MemoryStore) -> HttpResponse:
 def claim(request: Request, store: MemoryStore) -> HttpResponse:
     """Record that the person is looking at a version's memory, and show who else is looking at it.
 
-    If a decision about the version was made in the meantime, show the decision. With `refresh`, record nothing and
-    return only the item as it is now, because another version of the memory was decided.
+    If a decision about the version was made in the meantime, show the decision. With `refresh` in the form, record
+    nothing and return only the item as it is now: the page asks for this after a decision about another version of the
+    memory.
     """
     version = version_of(store, request.POST.get("version", ""))
     item = item_of(request, version)
@@ -198,7 +199,7 @@ def _doubt_of(found: int) -> str:
 
 
 def _decided(request: Request, version: MemoryVersion, given: Given) -> decisions.Done | None:
-    """Do the decision and release the claim. Errors of the action are raised."""
+    """Do the decision and release the claim. Return the result of the decision's action, which may raise errors."""
     done = acts.ONE[given.verb.name](version, act(request, given.note), given.earlier)
     if given.verb.is_answer:
         decisions.release(version.store_id, [version.memory_id], person(request))

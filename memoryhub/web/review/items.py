@@ -129,8 +129,8 @@ class Item:
     def joined(self) -> Since | None:
         """Return `since_approved` if it joins the changes of several versions, else None.
 
-        Return None also if the memory has this version's path and text and the joined changes begin at the version
-        right before this one: then the diff of this version shows the same.
+        Return None also if it would show the same as the diff of this version. This is so if the memory has the path
+        and the text of this version, and the joined changes begin right before this version.
         """
         found, before = self.since_approved, self.before.pk if self.before else None
         if found is None or found.count < 2:

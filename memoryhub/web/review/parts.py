@@ -1,4 +1,4 @@
-"""The versions that a decision about several versions covers, by store, and the facts that the person should know
+"""The versions of each store that a decision about several versions covers, and the facts that the person should know
 before the decision."""
 
 from collections import Counter, defaultdict
@@ -49,7 +49,7 @@ class Part:
 
 
 def parts_of(chosen: Sequence[str], verb: Verb, user: User) -> list[Part]:
-    """Return the versions that the person may decide about, by store.
+    """Return the versions of `chosen` (ids) that the person may decide about, as one Part for each store.
 
     A flag covers versions in any state; any other decision covers only versions that still await review. Raise
     PermissionDenied if the person may decide in none of the stores.
@@ -80,8 +80,8 @@ def _part(store: MemoryStore, versions: Mapping[str, str], verb: Verb) -> Part:
 
 
 def parts_of_rows(rows: Iterable[Row], stores: Mapping[str, MemoryStore]) -> list[Part]:
-    """Return the versions `rows` by store, without a query. Versions in stores that are not in `stores` are left
-    out."""
+    """Return the versions `rows` as one Part for each store, without a query. Versions in stores that are not in
+    `stores` are left out."""
     by_store: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
         by_store[row.store].append(row)

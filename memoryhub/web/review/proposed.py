@@ -24,7 +24,8 @@ WALK = 200
 
 _PLACE = re.compile(r"\w{26}", re.ASCII)
 _SEPARATOR = "~"
-"""The separator between the place of versions and the id of the last proposal."""
+"""The separator in the text of a place: before it are the places of the versions, after it the id of the last proposal.
+"""
 
 
 class Place(NamedTuple):
@@ -36,7 +37,8 @@ class Place(NamedTuple):
 
     @classmethod
     def of(cls, written: str) -> "Place":
-        """Return the place that is `written` in a page's parameter `at`. Raise BadPlace if it is invalid."""
+        """Read a place from its text, the parameter `at` in the URL of a page. Raise BadPlace if the text is
+        invalid."""
         versions, _separator, proposal = written.partition(_SEPARATOR)
         if proposal and not _PLACE.fullmatch(proposal):
             raise BadPlace(written)
@@ -85,8 +87,8 @@ class Proposals:
         return row
 
     def about(self, store: str, memories: Collection[str]) -> list[tuple[Row, set[str]]]:
-        """Return the oldest matching proposals of a store that change one of `memories`, each with the ids of those of
-        `memories` that it changes. At most CHUNK proposals are read."""
+        """Return the oldest matching proposals of a store that change one of `memories`. Each has the ids of the
+        memories in `memories` that it changes. At most CHUNK proposals are read."""
         if store not in self.stores or not memories:
             return []
         changes = ProposedChange.objects.filter(store_id=store, memory__in=memories)

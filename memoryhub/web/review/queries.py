@@ -221,7 +221,7 @@ def _stores_of_session(wanted: Wanted) -> list[str]:
 class _Stream:
     """The matching versions of one store, loaded in chunks.
 
-    `passed` is the last version that was returned or did not match.
+    `passed` is the last version that a page need not read again: `take` has returned it, or it did not match.
     """
 
     def __init__(self, wanted: Wanted, store: str, passed: Place | None, newest: bool) -> None:

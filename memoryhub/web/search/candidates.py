@@ -58,7 +58,8 @@ def live(store: str, after: Key, limit: int, prefix: str | None) -> list[Row]:
 
 
 def old(store: str, after: Key, limit: int, prefix: str | None) -> list[Row]:
-    """Return versions in the order of memory and number; `is_candidate` is True only for old versions.
+    """Return versions in the order of memory and number. All versions are read, but only the old ones are to be
+    searched (`is_candidate`).
 
     `prefix` is not used, because the index has no paths.
     """

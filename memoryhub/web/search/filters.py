@@ -25,7 +25,7 @@ CONTENTS, PATHS, NOTES = "contents", "paths", "notes"
 
 @dataclass(frozen=True, slots=True)
 class Query(KeyValues):
-    """The words and phrases of a search, and its filter values for some of KEYS."""
+    """The words and phrases of a search, and the values of its filters."""
 
     KEYS = KEYS
 

@@ -82,7 +82,8 @@ def _erasing(user: User, query: str, words: Sequence[str], store_id: str) -> dic
     """Return the template's context for the link to the page that erases. The link contains the text to erase. It is
     the whole query or, if the query names the act of erasing, what follows the query's first word.
 
-    For a person who may not erase, return who may, if the query names the act; else nothing.
+    A person who may not erase gets no link. If the query names the act, the context has the names of people who may
+    erase.
     """
     is_named = names.has_words(_("Erase a person everywhere"), words) or words[0] in _erasing_words()
     text = query if not is_named else (query.split(maxsplit=1)[1] if len(words) > 1 else "")

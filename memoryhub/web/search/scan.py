@@ -108,7 +108,7 @@ class Place:
 
     @classmethod
     def of(cls, written: str) -> Place:
-        """Parse a signed place. Raise BadPlace if it is invalid."""
+        """Parse a place from the signed text `written`. Raise BadPlace if the text is invalid."""
         try:
             values = signing.loads(written, salt=_SALT)
             place = cls(*values)

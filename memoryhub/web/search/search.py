@@ -74,7 +74,7 @@ def search(request: Request) -> HttpResponse:
 
 
 def _found(user: User, query: Query, parameters: Mapping[str, str], *, goes_on_by_itself: bool) -> dict[str, Any]:
-    """Do a step of the search and return its template context. With `stop`, return only the progress."""
+    """Do a step of the search and return its template context. If `parameters` has `stop`, return only the progress."""
     stores = stores_of(user, query)
     wanted = replace(wanted_of(query, list(stores), user.pk), masked=not_curated(user, stores))
     written = parameters.get("at")

@@ -1,5 +1,5 @@
-"""The sessions of an agent before one of its sessions, and the changes in a store from the end of the earlier session
-to the end of the later one."""
+"""The previous sessions of an agent, seen from one of its sessions: in each store, the last one before it, and what has
+changed from the end of the one to the end of the other."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

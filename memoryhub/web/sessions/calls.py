@@ -125,7 +125,7 @@ class Figures:
 
 
 def stores_of(session: Session, user: User) -> list[MemoryStore]:
-    """Return the stores that have entries of the session and that the person may see, by name."""
+    """Return the stores that have entries of the session and that the person may see, sorted by name."""
     acts = AuditEntry.objects.filter(chain=OuterRef("pk"), session=session.pk)
     return list(MemoryStore.objects.visible_to(user).filter(Exists(acts)).by_name()[:MOST_STORES])
 

@@ -19,7 +19,8 @@ from memoryhub.web.sessions.calls import stores_of
 @signed_in
 @require_safe
 def compare_sessions(request: Request) -> HttpResponse:
-    """Redirect to the changes between the ends of the two sessions `session`, in the memory store `store`.
+    """Redirect to the changes between the ends of two sessions, in one memory store. The URL has the ids of the
+    sessions (`session`, twice) and of the store (`store`).
 
     Without `store`, the only store in which both sessions have entries is used. If there are several such stores, the
     page lists them. If there is none, or if not exactly two sessions were ticked, the page says so.

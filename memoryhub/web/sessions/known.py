@@ -19,7 +19,7 @@ from memoryhub.models import AuditEntry, MemoryStore, MemoryVersion, Session
 from memoryhub.web.sessions.calls import shown_lines
 
 LOOK = 500
-"""The most calls up to the moment that are scanned in each store."""
+"""The most calls that are scanned in each store. They are the last ones before the moment."""
 
 MOST = 100
 _PLACE = re.compile(r"(\w{1,64}):(\d{1,18})", re.ASCII)

@@ -35,7 +35,8 @@ class Reads:
         return () if entry is None else self.before_call(entry.session, entry.seq)
 
     def before_call(self, session: str | None, seq: int) -> tuple[Read, ...]:
-        """Return what the session `session` had read in this store before the entry `seq`, as `before` does."""
+        """Return the reads of the session `session` before the entry `seq` of this store, as `before` does for an
+        entry."""
         if session is None:
             return ()
         of_session = AuditEntry.objects.of_chain(self.store).of_session(session).filter(seq__lt=seq)

@@ -33,7 +33,8 @@ PAGE, LOOKED_AT = 30, 500
 COUNTED = 100
 """The most calls of a session that its row counts."""
 MOST_FINDINGS = 500
-"""The most open findings of a store whose sessions are marked: the newest ones."""
+"""The most open findings of a store, the newest ones, whose sessions are looked up: these sessions get a mark in the
+list."""
 FOUND = str(FindingState.OPEN)
 
 LIVE = timedelta(hours=1)

@@ -21,7 +21,7 @@ from memoryhub.web.sessions.undone import UndoneThere
 RUN = 4
 """The least number of consecutive reading or failed calls that are shown as one step."""
 NAMED = 3
-"""The most paths that the words of a run name."""
+"""The most paths in the words for a run of calls."""
 GAP, LONGEST_GAP = 12, 96
 """The mean and the greatest height of the gaps between steps, in pixels."""
 WORTH_SAYING = timedelta(minutes=1)

@@ -39,7 +39,7 @@ class UndoneThere:
 
 
 def undone_in(session: Session, stores: Sequence[MemoryStore]) -> dict[str, UndoneThere]:
-    """Return {store: what was undone of the session there}, for the stores in which an undo concerned it."""
+    """Return {store: what was undone of the session there}, for the stores in which an undo concerned the session."""
     found = ((store, _undone_in(session, store)) for store in stores)
     return {store.pk: one for store, one in found if one}
 

@@ -74,7 +74,7 @@ class Page:
 
 
 def page(user: User, chosen: Filter, today: date) -> Page:
-    """Return the stores that the person may see and that match the filter, by name."""
+    """Return the stores that the person may see and that match the filter, sorted by name."""
     visible = MemoryStore.objects.visible_to(user)
     start = visible.filter(pk=chosen.after).first() if chosen.after else None
     found = _chosen(visible.following(start) if start else visible, chosen)

@@ -86,7 +86,8 @@ class ExportForm(forms.Form):
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_store(Role.VIEWER)
 def export_store(request: Request, store: MemoryStore) -> HttpResponse:
-    """Show the form for the store or the directory `path`; on POST, audit the export and send it."""
+    """Show the form for the store, or for the directory that `path` in the URL names; on POST, audit the export and
+    send it."""
     directory = _directory(store, request.GET.get("path", ""))
     if directory is None:
         return _page(request, store, None, ExportForm(FORMATS))

@@ -25,8 +25,8 @@ PAST, NOW = "past", "now"
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_store(Role.CURATOR)
 def page(request: Request, store: MemoryStore, session_id: str) -> HttpResponse:
-    """Show the choice of a moment. A POST replays the calls, beginning with the entry `start` or with the first
-    call."""
+    """Show the choice of a moment. A POST replays the calls, beginning with the entry whose seq is in the form field
+    `start`, or with the first call."""
     session = Session.objects.select_related("agent").filter(pk=session_id).first()
     acts = AuditEntry.objects.of_chain(store.pk).of_session(session_id)
     first = acts.oldest().values_list("seq", flat=True).first()

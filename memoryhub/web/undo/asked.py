@@ -38,8 +38,8 @@ class Asked:
 
     @property
     def ticks(self) -> Ticks:
-        """Return the ticks that take effect. After the person has chosen, they are those of the sent ticks whose writes
-        are still listed; before that, they are the proposed ticks."""
+        """Return the ticks that take effect. Once the person has chosen, these are the sent ticks for writes that are
+        still listed. Before that, they are the ticks that the hub proposes."""
         return self.spread.ticks if self.spread else Ticks()
 
     def problem(self, request: Request) -> str:

@@ -199,8 +199,8 @@ def _row(change: Change, place: int, given: Given, diffs: "_Diffs", by_seq: dict
 
 
 def in_diffs(store_id: str, found: Iterable[Row]) -> Iterator[tuple[str, str | None]]:
-    """Yield (memory, version) of the versions whose texts are in the diffs of the rows: the newest versions, and the
-    older versions to whose texts the memories would return."""
+    """Yield (memory id, version id) for the texts in the diffs of the rows. They are those of the newest versions, and
+    of the older versions whose texts the memories would get back."""
     rows = [row for row in found if row.change.number and (row.diff or row.before_diff)]
     yield from ((row.change.memory, row.change.head) for row in rows)
     states = ((row.change.memory, state) for row in rows for state in (row.change.then, row.change.before))

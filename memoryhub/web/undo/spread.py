@@ -48,8 +48,8 @@ class Ticks:
 
     @classmethod
     def of(cls, given: QueryDict, *, is_chosen: bool) -> "Ticks":
-        """Return the ticks in a form or a link. In a form, they are fields `then-N` for the entries with the seqs N; in
-        a link, they are lists of seqs, `too` and `flag`."""
+        """Return the ticks in a form or a link. A form has a field `then-N` for each entry, where N is the entry's seq;
+        a link has two lists of seqs, `too` and `flag`."""
         chosen = [(name.removeprefix(_THEN), given[name]) for name in given if name.startswith(_THEN)]
         too, flag = ([seq for seq, then in chosen if then == wanted] for wanted in ("too", "flag"))
         return cls(_seqs([*given.getlist("too"), *too]), _seqs([*given.getlist("flag"), *flag]), is_chosen)
@@ -69,7 +69,7 @@ class Ticks:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A memory with lines of the undone versions that a reader has read, and its current path."""
+    """A memory of which a reader has read lines of the undone versions. `path` is its current path."""
 
     memory: str
     path: str
@@ -77,8 +77,8 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """The first answer that showed a reader removed lines of one memory. `first` and `last` are the first and the last
-    of these lines."""
+    """The first answer in which a reader saw lines of one memory that the undo removes. `first` and `last` are the
+    first and the last of these lines."""
 
     source: Source
     seen: Seen
@@ -112,7 +112,8 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """A session that read lines, or an agent without a session: its first reads, and what it wrote afterwards."""
+    """A session that read lines that the undo removes, or an agent without a session: its first reads, and what it
+    wrote afterwards."""
 
     group: Group
     reads: Sequence[Read]

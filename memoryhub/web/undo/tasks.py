@@ -30,9 +30,10 @@ WHOLE = Scope()
 class Task:
     """One restore or undo: `plan` makes the preview, and `apply` carries it out with (choices, digest, act, ticks).
 
-    An undo has a `spread`, which returns who read what is undone; the writes that the person ticked there are undone
-    too. `lost` returns the versions that should be undone, but that retention has removed. `lacks` means that retention
-    has removed memories of the moment to restore. `version` is set if only this version is undone.
+    An undo has a `spread`, which returns the readers of the undone versions and what they wrote later; the later writes
+    that the person ticks are undone too. `lost` returns the versions that should be undone, but that retention has
+    removed. `lacks` means that retention has removed memories of the moment to restore. `version` is set if only this
+    version is undone.
     """
 
     verb: Literal["restore", "undo"]

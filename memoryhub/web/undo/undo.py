@@ -43,7 +43,7 @@ MOST_DIRECTORIES = 200
 @require_http_methods(METHODS)
 @in_store(Role.VIEWER)
 def restore_moment(request: Request, store: MemoryStore, seq: int) -> HttpResponse:
-    """Restore the store, the directory `path` or the memory `memory` to its state after an entry."""
+    """Restore the store to its state after an entry; or only a directory (`path` in the URL) or a memory (`memory`)."""
     return _answer(request, store, tasks.to_moment(store, seq, choice.scope_of(store, request.GET)))
 
 
@@ -115,7 +115,7 @@ def _apply(request: Request, store: MemoryStore, task: Task, asked: Asked) -> Ht
 
 
 def _plan(task: Task, asked: Asked) -> Plan:
-    """Return the plan of a task. Choices that legal holds forbid are taken out of it.
+    """Return the plan of a task, without the choices that legal holds forbid.
 
     The request's time limit is raised by SECONDS_EACH for each memory of the plan.
     """

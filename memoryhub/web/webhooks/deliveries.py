@@ -26,7 +26,7 @@ SINCE = {"1": 1, "7": 7, "30": 30}
 @require_safe
 @of_webhook
 def delivery(request: Request, webhook: Webhook, delivery_id: str) -> HttpResponse:
-    """Show a delivery; htmx polls its attempts as a fragment."""
+    """Show a delivery. While it is waiting, htmx polls the list of its attempts as a fragment."""
     found = Delivery.objects.filter(webhook=webhook, pk=delivery_id).first()
     if found is None:
         raise Http404

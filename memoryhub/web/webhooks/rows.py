@@ -97,8 +97,8 @@ def listed(store_id: str | None) -> list[Health]:
 
 
 def of_stores() -> list[Health]:
-    """Return the health of the webhooks of all stores, without counting waiting deliveries: paused or failing webhooks
-    first, at most MOST_OF_STORES."""
+    """Return the health of at most MOST_OF_STORES webhooks of memory stores, paused or failing ones first. The waiting
+    deliveries are not counted."""
     found = Webhook.objects.filter(store__deleted_at=None).exclude(store=None).select_related("store")
     trouble = F("paused_at").asc(nulls_last=True), F("failing_since").asc(nulls_last=True)
     rows = found.order_by(*trouble, "store__name", "name", "id")[:MOST_OF_STORES]

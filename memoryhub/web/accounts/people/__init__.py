@@ -40,7 +40,7 @@ def link_of(token: str) -> str:
 @superuser_only
 @require_safe
 def people(request: Request) -> HttpResponse:
-    """List all people by e-mail address, and the open invitations."""
+    """List all people, sorted by e-mail address, and the open invitations."""
     return _page(request, InviteForm())
 
 

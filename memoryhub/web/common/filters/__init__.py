@@ -55,7 +55,8 @@ class KeyValues:
     """Whether the page searches for plain words."""
 
     VERBS: ClassVar[Verbs] = {"written": None, "changed": None}
-    """The verbs that the page accepts before “by”. Most pages list what an author wrote."""
+    """The verbs that the page accepts before “by”, as in “written by”. These are the default, because most pages list
+    what an author wrote."""
 
     @classmethod
     def of(cls, parameters: Mapping[str, str], user: User | None = None) -> Self:
@@ -209,8 +210,8 @@ class KeyValues:
 
     @classmethod
     def takes(cls, word: Word) -> bool:
-        """Return whether a word is searched for as a plain word even if it looks like a filter: it is in quotes, it has
-        no known key, and the page takes plain words."""
+        """Return whether a word is searched for as a plain word even if it looks like a filter. This is so if it is in
+        quotes and has no known key, and the page takes plain words."""
         return word.is_quoted and word.key is None and cls.TAKES_WORDS
 
     @classmethod

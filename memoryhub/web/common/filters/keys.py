@@ -86,8 +86,9 @@ def _periods() -> Choices:
 
 
 def _commands() -> Choices:
-    """Return the commands in words, in groups: those that write memories, those that only read, and all others. Each
-    group is sorted by its words, after the value for all commands of the group."""
+    """Return the commands in words, in three groups: those that write memories, those that only read, and all others.
+    The first two groups begin with a value for all their commands. The commands in a group are sorted by their words.
+    """
     named = sorted(((name, act_words(name)) for name in COMMANDS), key=lambda choice: choice[1])
     often = Counter(words for _name, words in named)
     told = [(name, words if often[words] == 1 else f"{words} ({name})") for name, words in named]

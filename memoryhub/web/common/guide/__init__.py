@@ -107,8 +107,8 @@ def has_all(text: str, words: Sequence[str]) -> bool:
 @require_safe
 @signed_in
 def guide(request: Request, topic: str = GUIDE) -> HttpResponse:
-    """Show a document, or with `q` only those of its parts that contain the words. With `part` (the id of a section),
-    show only that section, as the help of a page."""
+    """Show a document; with `q` in the URL, only those of its parts that contain the words. With `part` (the id of a
+    section), show only that section, as the help of a page."""
     if topic not in DOCUMENTS:
         raise Http404
     shown = document(topic)

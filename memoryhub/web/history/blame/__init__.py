@@ -61,7 +61,7 @@ class Shown:
 @require_GET
 @in_store(Role.VIEWER)
 def blame(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
-    """Show the blame of the version with the number `version`; without a number, of the newest version that has a
+    """Show the blame of the version whose number is `version` in the URL; without it, of the newest version that has a
     text."""
     memory = memory_of(store, memory_id)
     version, problem = picked(memory, request.GET.get("version", ""))

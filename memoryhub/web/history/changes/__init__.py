@@ -27,7 +27,7 @@ from memoryhub.web.history.changes.between import Difference, Kind, Wanted
 from memoryhub.web.history.moments import choice, past
 
 APPROVED = "approved"
-"""The value of `from` that means the person's newest approval in the store."""
+"""The value of the URL's parameter `from` that means the person's newest approval in the store."""
 
 MOST_AGENTS = 200
 """The most agents from which a person can choose on the page."""
@@ -73,7 +73,8 @@ class Ends:
 @require_safe
 @in_store(Role.VIEWER)
 def changes(request: Request, store: MemoryStore) -> HttpResponse:
-    """Show the changes from `from` to `to`, each the number of an entry (0: before the first entry) or a date.
+    """Show the changes between two moments, `from` and `to` in the URL. Each is the number of an entry (0: before the
+    first entry) or a date.
 
     `from` can be the word `approved`, which means the newest approval of the person. By default, `to` is the newest
     entry, and `from` is the last entry that is at least a day older.

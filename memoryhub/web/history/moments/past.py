@@ -161,7 +161,8 @@ def changed_at_or_before(store_id: str, seq: int, path: str = "") -> int | None:
     """Return the seq of the last entry up to and including `seq` that changed something in the directory `path`, or
     None.
 
-    If the last MOST_LOOKED versions have no such entry, return the last scanned seq, from which a search can continue.
+    If none of the last MOST_LOOKED versions changed anything there, return the seq of the last scanned version, from
+    which a search can continue.
     """
     older = MemoryVersion.objects.filter(store_id=store_id, seq__lte=seq).order_by("-seq")
     return _nearest(older, path)
@@ -170,7 +171,8 @@ def changed_at_or_before(store_id: str, seq: int, path: str = "") -> int | None:
 def changed_after(store_id: str, seq: int, path: str = "") -> int | None:
     """Return the seq of the first entry after `seq` that changed something in the directory `path`, or None.
 
-    If the next MOST_LOOKED versions have no such entry, return the last scanned seq, from which a search can continue.
+    If none of the next MOST_LOOKED versions changed anything there, return the seq of the last scanned version, from
+    which a search can continue.
     """
     newer = MemoryVersion.objects.filter(store_id=store_id, seq__gt=seq).order_by("seq")
     return _nearest(newer, path)

@@ -36,8 +36,8 @@ _PLACE = "path-"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A memory whose path is not free: `why` it is not, the `value` of the field for another path, and the `error` of
-    that other path."""
+    """A memory whose path is not free. `why` is the reason, `value` the text in the field for another path, and `error`
+    says what is wrong with that other path."""
 
     memory_id: str
     path: str

@@ -44,8 +44,9 @@ def going_along(store: MemoryStore, moving: Iterable[tuple[str, str]], now: date
 
 
 def fixing(store: MemoryStore, path: str, now: datetime, memory: str = "") -> Kept | None:
-    """Return the legal hold that keeps a memory or a directory at its path, together with the path that it keeps:
-    `path` or, if the hold is only on something under `path`, that path. Return None if there is no such hold."""
+    """Return the legal hold because of which a memory or a directory has to stay at `path`, and the path that is held.
+    This is `path` itself or, if the hold is only on something in the directory, a path under it. Return None if there
+    is no such hold."""
     in_force = holds.holds_of(store.pk, now)
     hold = in_force.fixes(memory, path)
     if hold is None and not memory and (found := holds.frozen_under(store.pk, in_force, path)):

@@ -29,7 +29,7 @@ SIZE = 50
 @require_safe
 @in_store(Role.VIEWER)
 def listing(request: Request, store: MemoryStore) -> HttpResponse:
-    """List the newest runs. If the URL has the id of a run in `before`, list those that are older than it."""
+    """List the newest runs. If the URL has the id of a run in `before`, list only older ones."""
     before = request.GET.get("before", "").replace("\0", "")
     found = Run.objects.of_store(store.pk).select_related("started_by").newest()
     shown = list((found.filter(pk__lt=before) if before else found)[: SIZE + 1])

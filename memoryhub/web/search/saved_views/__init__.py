@@ -87,7 +87,8 @@ def listing(request: Request) -> HttpResponse:
 @require_http_methods(_METHODS)
 @signed_in
 def save(request: Request) -> HttpResponse:
-    """Save the filter `query` of the page `page`. `store` is the memory store of the page, if it has one."""
+    """Save a filter of a page. The parameters of the request are the page (`page`), the filter (`query`), and the
+    page's memory store (`store`), if it has one."""
     given = request.POST if request.method == "POST" else request.GET
     page, query = PAGES.get(given.get("page", "")), kept_query(given.get("query", ""))
     if page is None:

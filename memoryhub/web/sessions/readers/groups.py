@@ -13,11 +13,11 @@ from memoryhub.models import AuditEntry, MemoryStore, MemoryVersion, Proposal, S
 from memoryhub.web.sessions.readers.query import Entry, Seen
 
 LOOK = 300
-"""The most calls of a session after a read that are scanned for writes."""
+"""The number of calls after a read, in the same session, that are scanned for writes."""
 
 WRITTEN = 8
 MOST_PROPOSALS = 1_000
-"""The most proposals of all sessions on a page that are checked: the newest ones."""
+"""The most proposals that are checked for all sessions of a page together. They are the newest ones."""
 SHOWN = 12
 OTHER_STORES = 5
 

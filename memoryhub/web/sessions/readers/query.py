@@ -151,8 +151,8 @@ class Wanted:
 
     @property
     def last(self) -> int | None:
-        """Return the last seq at which one of the versions was the newest version of its memory, or None if one still
-        is."""
+        """Return the last seq at which one of the versions was the newest version of its memory. Return None if one of
+        them is the newest version now."""
         ends = [row.superseded_seq for row, _lines in self.lines.values()]
         return None if None in ends else max(filter(None, ends), default=0)
 
@@ -341,8 +341,8 @@ class _Searches:
 
 
 class _Views:
-    """The newest entries of people who opened a page with the texts of several versions. The versions are only in the
-    entry's input, because its column `version` can hold but one."""
+    """The newest entries of people who opened a page with the texts of several versions. The column `version` of an
+    entry can have only one id, so these versions are found in the entry's input."""
 
     def __init__(self, wanted: Wanted) -> None:
         self.wanted = wanted

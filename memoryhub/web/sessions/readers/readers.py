@@ -165,8 +165,8 @@ def _unknown(
 
 
 def _exports(store: MemoryStore, rows: Iterable[Row]) -> list[str]:
-    """Return the commands of downloads that may have contained one of these versions, although the downloads' entries
-    do not name it.
+    """Return the commands of downloads that may have contained one of these versions, although the entries of the
+    downloads do not name the version.
 
     All these downloads are later than the first of the versions. They are of a history or several memories, of a
     search, about a person, or of the audit.
@@ -187,7 +187,8 @@ def _is_cut(store: MemoryStore, rows: Iterable[Row], first: int, last: int) -> b
 
 
 def _place(store: MemoryStore, memory: Memory, version: MemoryVersion) -> dict[str, object]:
-    """Return, as template context, the name and the URLs of a memory, and the place of a version in it."""
+    """Return, as template context, the name and the URLs of a memory, and the numbers of the versions beside
+    `version`."""
     crumbs = addresses.crumbs(store.pk, store.name, memory.path)
     here = reverse("memory", args=[store.pk, memory.pk])
     of_memory = {"name": memory.name, "path": memory.path, "crumbs": crumbs, "here": here}

@@ -92,8 +92,8 @@ def _invite(request: Request, store: MemoryStore, email: str, role: Role) -> Htt
 @in_store(Role.ADMIN)
 @require_POST
 def set_role(request: Request, store: MemoryStore, user_id: str) -> HttpResponse:
-    """Change a member's role. If the member would lose rights and has made keys or webhooks, redirect to `leaving`
-    first."""
+    """Change a member's role. If it is a lower role, and the member has open work or working keys or webhooks, redirect
+    to `leaving` instead."""
     member = _member(store, user_id)
     form = RoleForm(request.POST)
     if not form.is_valid():
@@ -160,8 +160,8 @@ def _goes_on(request: Request, store: MemoryStore, member: Member) -> tuple[list
 
 
 def _change(request: Request, store: MemoryStore, member: Member, role: Role) -> HttpResponse:
-    """Change a role. If the member would lose rights and has working keys or webhooks, or if reviews or imports wait
-    for the member, redirect to `leaving`."""
+    """Change a role. If the member would lose rights and has open work in the store, or keys or webhooks that go on
+    working, redirect to `leaving` instead."""
     loses = not role.includes(Role(member.role))
     if loses and (left_in(store, member.user, role) or any(_goes_on(request, store, member))):
         return see_other(request, reverse("leaving", args=[store.id, member.user_id]) + f"?role={role.value}")

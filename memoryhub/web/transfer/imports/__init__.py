@@ -30,7 +30,7 @@ AT_ONCE = 1.0
 @require_safe
 @in_store(Role.CURATOR)
 def listing(request: Request, store: MemoryStore) -> HttpResponse:
-    """List the newest imports. If the URL has the id of an import in `before`, list those that are older than it."""
+    """List the newest imports. If the URL has the id of an import in `before`, list only older ones."""
     before = request.GET.get("before", "").replace("\0", "")
     found = Import.objects.filter(store=store).select_related("created_by").order_by("-pk")
     shown = list((found.filter(pk__lt=before) if before else found)[: SIZE + 1])

@@ -50,7 +50,7 @@ def choose(request: Request, store: MemoryStore, import_id: str) -> HttpResponse
 @require_POST
 @in_store(Role.CURATOR)
 def leave_folder_out(request: Request, store: MemoryStore, import_id: str) -> HttpResponse:
-    """Remove the common folder of all files (`folder`) from their paths, and make the preview again."""
+    """Remove the common folder of all files (form field `folder`) from their paths, and make the preview again."""
     job = of_store(store, import_id)
     folder = request.POST.get("folder", "")
     try:

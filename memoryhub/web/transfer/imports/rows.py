@@ -140,7 +140,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page of rows; `next` is the number after which the next page begins, or None at the end."""
+    """One page of rows. `next` is the number of the last item on the page if there are more items, else None."""
 
     rows: Sequence[Row]
     next: int | None
@@ -187,7 +187,8 @@ def undone(job: Import) -> Undone | None:
 
 
 def page(job: Import, shown: str, after: int) -> Page:
-    """Return the rows after the number `after` in the group `shown` (empty: all groups)."""
+    """Return the rows after the item with the number `after`. They are those of the group `shown` (empty: of all
+    groups)."""
     items = ImportItem.objects.filter(job=job, number__gt=after).order_by("number").defer("content", "history")
     if job.state == ImportState.PREVIEW:
         items = items.exclude(found=RULES)
