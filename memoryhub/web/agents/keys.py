@@ -82,7 +82,7 @@ def issued(request: Request, key: Key, secret: str, old: Key | None = None) -> H
 @superuser_only
 @require_safe
 def every_key(request: Request) -> HttpResponse:
-    """List all keys of the hub, newest first, in pages. `q` limits the list to matching keys.
+    """List all keys of the hub, newest first, in pages. `q` in the URL limits the list to matching keys.
 
     `q` is the end of a key, “all memory stores”, or a part of a name: of the agent, of a memory store, or of the person
     who issued the key (also of this person's e-mail address).

@@ -38,8 +38,8 @@ COLUMNS = (
 @require_POST
 @signed_in
 def export_audit(request: Request) -> HttpResponse:
-    """Export the entries that match the filters of the page; `format` is csv or json. With `signed`, the file is in a
-    ZIP archive with the hub's signature."""
+    """Export the entries that match the filters of the page. The form field `format` is csv or json. With the field
+    `signed`, the file is in a ZIP archive with the hub's signature."""
     form = request.POST.get("format", "csv")
     try:
         wanted = Filter.of(request.POST.dict(), person(request))

@@ -35,9 +35,9 @@ first of them."""
 def new_entries(request: Request, store: MemoryStore) -> HttpResponse:
     """Answer with a store's newest entries that match the page's filters, as table rows; 204 if there are none.
 
-    Only entries with a seq greater than `after` are sent, and only the last LOOKED_AT entries are scanned. Without
-    `after`, no entries are sent, only the value of `after` for the next request. With `brief`, only the number of
-    entries is sent.
+    Only entries whose seq is greater than `after` in the URL are sent, and only the last LOOKED_AT entries are scanned.
+    Without `after`, no entries are sent, only the value of `after` for the next request. With `brief`, only the number
+    of entries is sent.
     """
     after, last = _number(request, "after"), heads([store.id]).get(store.id, 0)
     if after is None or after >= last:

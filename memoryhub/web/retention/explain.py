@@ -82,8 +82,8 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
 @require_safe
 @in_store(Role.ADMIN)
 def pattern(request: Request, store: MemoryStore) -> HttpResponse:
-    """Answer with a fragment of a form: a pattern in words, and examples of memories that match it. With `brief`, the
-    examples are left out, but not the number of matches.
+    """Answer with a fragment of a form: a pattern in words, and examples of memories that match it. With `brief` in the
+    URL, the examples are left out, but not the number of matches.
 
     A form with several patterns sends a field whose name has a number, such as `form-0-pattern`.
     """

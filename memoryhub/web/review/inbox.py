@@ -93,8 +93,8 @@ def news(request: Request) -> HttpResponse:
     """Answer with a link that says how many matching versions were written after the page was loaded; 204 if there are
     none.
 
-    `since` is the time at which the page was loaded, in milliseconds. At most MOST_NEW versions are counted, the newest
-    ones.
+    `since` in the URL is the time at which the page was loaded, in milliseconds. At most MOST_NEW versions are counted,
+    the newest ones.
     """
     user, now = person(request), timezone.now()
     stores = visible_stores(user)

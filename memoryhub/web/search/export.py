@@ -45,7 +45,7 @@ ExportRow = dict[str, Any]
 @require_POST
 @signed_in
 def export_search(request: Request) -> HttpResponse:
-    """Search with the filters of the page, and download the matching lines; `format` is csv or json."""
+    """Search with the filters of the page, and download the matching lines. The form field `format` is csv or json."""
     user, form = person(request), request.POST.get("format", "csv")
     try:
         query = Query.of(request.POST.dict(), user)

@@ -41,8 +41,8 @@ class Closed:
 
 
 def closed_by(store_id: str, states: Mapping[str, State], but: str = "") -> list[Closed]:
-    """Return the open findings whose text their memory no longer contains after an act. `states` has the state of each
-    memory after the act, by the memory's id.
+    """Return the open findings that an act closes: after the act, the memory of a finding no longer contains its text.
+    `states` has the state of each memory after the act, by the memory's id.
 
     The finding `but` is left out. At most MOST findings are examined.
     """

@@ -73,11 +73,10 @@ class Ends:
 @require_safe
 @in_store(Role.VIEWER)
 def changes(request: Request, store: MemoryStore) -> HttpResponse:
-    """Show the changes between two moments, `from` and `to` in the URL. Each is the number of an entry (0: before the
-    first entry) or a date.
+    """Show the changes between two moments, `from` and `to` in the URL: each is the number of an entry (0: before the
+    first one) or a date. `from` can be `approved`, which means the newest approval of the person.
 
-    `from` can be the word `approved`, which means the newest approval of the person. By default, `to` is the newest
-    entry, and `from` is the last entry that is at least a day older.
+    By default, `to` is the newest entry, and `from` is the last entry that is at least a day older.
     """
     newest = past.last_seq(store.id)
     ends = _ends(request, store, newest)
