@@ -108,8 +108,9 @@ def _number(value: object) -> int | None:
 def _plainly(values: Values, command: Command) -> str:
     """Return the command's words, filled with the values.
 
-    A command may have words for a count, which are used if they apply (see `_is_of_several`). Of its other words, there
-    may be several versions. The first version is used for which the entry has all values, or else the last version.
+    A command may have words for a count, which are used if they apply (see `_is_of_several`). Otherwise, the command
+    has one text or several. The first one is used for which the entry has every value; if there is none, the last one
+    is used.
     """
     count = values.number(command.counts)
     if command.several and _is_of_several(values, command, count):
@@ -370,5 +371,4 @@ FUNCTIONS: dict[str, Callable[[Values, Command], str]] = {
     "export_table": _export_table,
     "pause_webhook": _pause_webhook,
 }
-"""{command: the function that makes its sentence}, for commands whose words depend on more than whether the entry has
-certain values."""
+"""{command: the function that makes its sentence}, for the commands for which `_plainly` is not enough."""

@@ -23,7 +23,7 @@ def state_words(run: ClaudeRun | ClaudeEvaluation) -> str:
 
 
 def interrupted_words(run: ClaudeRun) -> str:
-    """Return the sentence below the state of a run that says why the run ended."""
+    """Return a sentence on why a run ended, for the line below its state."""
     if run.state == ClaudeRunState.INTERRUPTED:
         return _(
             "The hub was stopped during this run. No call of the memory tool was lost, so you can continue the "

@@ -183,5 +183,5 @@ _OF_CALLS: tuple[tuple[re.Pattern[str], Promise], ...] = (
     ),
     (_pattern(results.key_may_not_write), _("The key of the agent may only read this memory store.")),
 )
-"""(pattern of the tool's sentence, sentence for people) for two kinds of refusals: those of calls that only agents can
-make, and those that have other words for people here than elsewhere."""
+"""(pattern of the tool's sentence, sentence for people) for refusals of calls by agents. A refusal that matches no
+pattern here has the sentence of `in_words`."""

@@ -171,7 +171,7 @@ def in_excerpts(found: Iterable[Group]) -> Iterator[tuple[str, str | None]]:
 
 
 def _order(hit: Hit) -> tuple[str, int, str]:
-    """Return the sort key: path and id; the seq for audit entries."""
+    """Return the sort key of a place: its path and id, or for an audit entry its seq."""
     return ("", int(hit.id), hit.what) if hit.kind == "entry" else (hit.path or "", 0, hit.id)
 
 

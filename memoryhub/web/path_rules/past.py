@@ -1,4 +1,4 @@
-"""Which conditions of path rules the past changes by agents met, for a replay."""
+"""The conditions of path rules that past changes by agents have met, for a replay."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime

@@ -211,8 +211,8 @@ def _answered(store: MemoryStore, rules: PathRules, names: Names, asked: Asked) 
 
 
 def _answer_to_agent(store: MemoryStore, decision: Decision, asked: Asked) -> str:
-    """Return the answer to the change that the agent would receive if a rule refuses the change or makes it a proposal.
-    If no rule does, return ""."""
+    """Return the answer that the agent would receive for the change, if a rule refuses the change or makes it a
+    proposal. If no rule does, return ""."""
     verb = _VERBS[asked.verb]
     if decision.rule is None or decision.hides or verb is None:
         return ""

@@ -25,8 +25,8 @@ MOST_SPARED, MOST_SOON = 10, 10
 
 MOST_STORES = 50
 AT_ONCE = 5_000
-"""The most memories of a store whose page contains the charts. For a larger store, the charts are loaded after the
-page."""
+"""If a store has at most this many memories, the page contains the charts. For a larger store, they are loaded after
+the page."""
 
 
 @dataclass(frozen=True, slots=True)

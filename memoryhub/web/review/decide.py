@@ -199,7 +199,7 @@ def _doubt_of(found: int) -> str:
 
 
 def _decided(request: Request, version: MemoryVersion, given: Given) -> decisions.Done | None:
-    """Do the decision and release the claim. Return the result of the decision's action, which may raise errors."""
+    """Do the decision and release the claim. Return what the decision's action returns; its errors are raised."""
     done = acts.ONE[given.verb.name](version, act(request, given.note), given.earlier)
     if given.verb.is_answer:
         decisions.release(version.store_id, [version.memory_id], person(request))

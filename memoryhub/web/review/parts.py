@@ -1,5 +1,5 @@
-"""The versions of each store that a decision about several versions covers, and the facts that the person should know
-before the decision."""
+"""The versions that a decision about several versions covers, one part for each store, and the facts that the person
+should know before the decision."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence

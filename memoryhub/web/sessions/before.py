@@ -1,5 +1,5 @@
-"""The previous sessions of an agent, seen from one of its sessions: in each store, the last one before it, and what has
-changed from the end of the one to the end of the other."""
+"""The sessions of an agent before a given session: in each store, the last of them, and the changes from its end to the
+end of the given session."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

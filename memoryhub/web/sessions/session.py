@@ -33,8 +33,8 @@ PAGE, LOOKED_AT = 30, 500
 COUNTED = 100
 """The most calls of a session that its row counts."""
 MOST_FINDINGS = 500
-"""The most open findings of a store, the newest ones, whose sessions are looked up: these sessions get a mark in the
-list."""
+"""The most open findings of a store, the newest ones, for which the sessions that wrote them are looked up. The list
+marks these sessions."""
 FOUND = str(FindingState.OPEN)
 
 LIVE = timedelta(hours=1)

@@ -87,7 +87,8 @@ class Carriers:
 
 
 def carriers(finding: Finding, memory: Memory, version: MemoryVersion | None) -> Carriers | None:
-    """Return which versions contain the value of a finding: `version`, which is the finding's own, and those after it.
+    """Return which versions contain the value of a finding. Examined are `version`, which is the finding's own, and the
+    versions after it.
 
     Return None if the finding is in a path, or if its version, the text of its version or its value no longer exists.
     """

@@ -69,7 +69,8 @@ class Page:
 
     @property
     def has_full(self) -> bool:
-        """Return whether the page has a column for `full`: whether the person is an admin of one of the stores."""
+        """Return whether the page has a column for `full`. This is so if the person is an admin of one of the
+        stores."""
         return any(row.role == Role.ADMIN for row in self.rows)
 
 

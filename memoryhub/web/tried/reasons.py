@@ -121,8 +121,8 @@ class Reasons:
     def _governed(
         self, entry: AuditEntry, before: str, new: AuditEntry, after: str, places: Collection[str]
     ) -> Iterator[Reason]:
-        """Yield the reasons for the different answers that come from path rules, limits or holds, or from a memory that
-        could not be put back. `places` are the paths of the call."""
+        """Yield reasons why the answers `before` and `after` differ: path rules, limits, holds, or a memory that could
+        not be put back. `places` are the paths of the call."""
         now = None if new.ok else kind_of(after)
         then = None if entry.ok else kind_of(before)
         if now in _GOVERNED and now != then:

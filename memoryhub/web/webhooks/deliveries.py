@@ -20,7 +20,7 @@ from memoryhub.web.webhooks import rows, sentences
 from memoryhub.web.webhooks.access import context, done, of_webhook
 
 SINCE = {"1": 1, "7": 7, "30": 30}
-"""{value of the form field `days`: number of days}. Deliveries that failed in these days are sent again."""
+"""{value of the form field `days`: how many days back failed deliveries are sent again}"""
 
 
 @require_safe
@@ -77,7 +77,8 @@ def replay(request: Request, webhook: Webhook, delivery_id: str) -> HttpResponse
 @require_POST
 @of_webhook
 def replay_failed(request: Request, webhook: Webhook) -> HttpResponse:
-    """Send the failed deliveries of a webhook again, if they are not older than the days in the form field `days`."""
+    """Send the failed deliveries of a webhook again. The form field `days` says how many days ago they may have failed
+    at most."""
     since = timezone.now() - timedelta(days=SINCE.get(request.POST.get("days", ""), 1))
     try:
         count = done(lambda: deliveries.replay_failed(webhook.pk, since, act(request)))

@@ -16,7 +16,7 @@ from memoryhub.pure.webhook_rules.events import EVENTS, GROUPS, OFFICIAL
 from memoryhub.web.webhooks import sentences
 
 MAY_BE_ALLOWED = frozenset(("private", "scheme", "port"))
-"""The codes of problems with an address that do not exist any more once private addresses are allowed."""
+"""The codes of the problems with an address that a permission of private addresses would solve."""
 
 PROGRAM, CHAT = "program", "chat"
 

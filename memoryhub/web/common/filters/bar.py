@@ -23,7 +23,7 @@ class Chip:
     """An active filter in words.
 
     `query_without` is the query string of the page without the filter, `query_negated` with the opposite filter, and
-    `query_as_words` with the filter's words as plain words. It is empty if there is no such page.
+    `query_as_words` with the filter's words as plain words. Each of the three is empty if there is no such page.
     """
 
     key: str

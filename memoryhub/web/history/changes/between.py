@@ -107,7 +107,7 @@ class Wanted:
 
 def page(wanted: Wanted, before: str = "") -> Page:
     """Return at most SIZE changes. The scan goes from the newest version back, and continues before the place `before`;
-    if `before` is empty, it starts at the beginning."""
+    if `before` is empty, it starts with the newest version."""
     place = _place(before)
     rows: list[Difference] = []
     counts: Counter[Kind] = Counter()

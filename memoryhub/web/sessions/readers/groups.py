@@ -110,7 +110,8 @@ def _proposed(found: Sequence[Group], stores: Sequence[MemoryStore]) -> dict[str
 
 
 def _since(group: Group, proposed: Mapping[str, Sequence[Proposal]]) -> list[Proposal]:
-    """Return the proposals to which the reader's session added changes after its first answer, at most WRITTEN."""
+    """Return the proposals to which the reader's session added changes after the first answer that it got, at most
+    WRITTEN."""
     own = proposed.get(group.session.pk, ()) if group.session else ()
     return [proposal for proposal in own if proposal.changed_at > group.since.at][:WRITTEN]
 

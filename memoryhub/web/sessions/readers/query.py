@@ -369,8 +369,8 @@ class _Views:
 
 
 class _Repeats:
-    """The calls that made one of the wanted versions. If such a call was repeated, the entry of the repetition shows
-    what this call showed."""
+    """The calls that made one of the wanted versions. An answer to a repetition of such a call showed what the call
+    itself had shown."""
 
     def __init__(self, wanted: Wanted) -> None:
         self.chain = wanted.chain
