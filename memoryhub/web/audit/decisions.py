@@ -42,7 +42,7 @@ def decisions_of(entry: AuditEntry, details: dict[str, Any]) -> Decisions:
 
 
 def _kept(entry: AuditEntry, named: object) -> list[Memory]:
-    """Return the memories that the entry names as kept; the list is empty if the entry has only a digest of their
-    ids."""
+    """Return the memories that the entry names as kept: its act left them as they were. The list is empty if the entry
+    has only a digest of their ids."""
     ids = [str(one) for one in named[:MOST]] if isinstance(named, list) else []
     return list(Memory.objects.among(entry.chain, ids).order_by("path")) if ids else []

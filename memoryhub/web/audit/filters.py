@@ -85,8 +85,8 @@ class Target:
 def resolved(wanted: Filter, chains: Sequence[str], *, now: datetime, zone: tzinfo) -> Target:
     """Return the chains and the search that a filter asks for. Raise Malformed with a sentence that names the filter.
 
-    Names are looked up, and times are computed from `now`. A name that does not exist, or that the person may not know,
-    matches nothing.
+    Names are looked up, and times are computed from `now`. The name of an agent, a person or a session that does not
+    exist, or that the person may not know, matches nothing. For such a name of a memory store, Malformed is raised.
     """
     values = wanted.values
     if "agent" in values and "person" in values:

@@ -24,7 +24,7 @@ class Remedy:
 
 THEN = _("See what was there")
 _LEAST = {"edit_store": Role.ADMIN, "archive_store": Role.ADMIN, "rules": Role.CURATOR}
-"""The least role that may open a page. Viewers may open the pages that are not here."""
+"""{route of a page: the least role that may open the page}. Viewers may open the pages that are not here."""
 
 
 _OF_STORE: Mapping[Kind, tuple[str | Promise, str | Promise, str]] = {
@@ -60,7 +60,7 @@ _OF_STORE: Mapping[Kind, tuple[str | Promise, str | Promise, str]] = {
         THEN, "moment",
     ),
 }  # fmt: skip
-"""{kind: (sentence, name of the page, name of its address)}; the page is one of the memory store."""
+"""{kind: (sentence, name of a page, route of the page)}; the page is one of the memory store."""
 
 
 def remedy_for(entry: AuditEntry, store: MemoryStore | None, answer: str, user: User) -> Remedy | None:

@@ -26,8 +26,8 @@ LOOKED_AT = 20_000
 """The most entries that are checked against a filter, starting with the newest."""
 
 AFTER, COUNT, FIRST = "Tail-After", "Tail-Count", "Tail-First"
-"""Headers: the value for the next `after`, the number of new entries (at most MOST, with a plus), and the seq of the
-first of them."""
+"""Headers: the value of `after` for the next request, the number of new entries (at most MOST, with a plus), and the
+seq of the first of them."""
 
 
 @require_GET

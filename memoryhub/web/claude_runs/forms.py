@@ -162,7 +162,8 @@ class StartForm(forms.Form):
         return given
 
     def _entry_at(self, moment: datetime) -> int | None:
-        """Return the last entry of the store at or before a moment."""
+        """Return the seq of the last entry of the store at or before a moment. If there is none, add an error to the
+        form and return None."""
         before = AuditEntry.objects.of_chain(self.store_id).filter(at__lte=moment).order_by("-at", "-seq")
         seq = before.values_list("seq", flat=True).first()
         if seq is None:

@@ -46,7 +46,7 @@ class Row(NamedTuple):
 class Page:
     """Findings, newest first. `next` is the place where the next page begins, or None at the end.
 
-    `stopped` means that the page ended early, because the most findings that one page may scan were scanned.
+    `stopped` means that the page ended early, because the scan for it had reached its limit of findings.
     """
 
     ids: Sequence[str]

@@ -76,7 +76,7 @@ class Row:
 
     @property
     def diff(self) -> Diff | None:
-        """Return the diff between the current and the proposed text."""
+        """Return the diff between the current and the proposed text, or None if there is none on the page."""
         return self.row.before_diff or self.row.diff
 
     @property

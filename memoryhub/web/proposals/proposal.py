@@ -308,7 +308,8 @@ def _gone(heading: Heading, plan: Plan) -> int:
 
 
 def _entry(store: MemoryStore, proposal: Proposal) -> AuditEntry | None:
-    """Return the entry of the decision, including its input."""
+    """Return the entry of the decision, including its input. Return None if no decision was made or its entry was
+    removed."""
     if proposal.seq is None:
         return None
     return AuditEntry.objects.of_chain(store.pk).filter(seq=proposal.seq).first()

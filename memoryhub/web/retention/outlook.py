@@ -21,7 +21,7 @@ MOST = 100
 
 MOST_DIFFERENT = 25
 MOST_SPARED, MOST_SOON = 10, 10
-"""The most held memories that are listed, and the most memories listed that will expire next."""
+"""The most held memories that are listed, and the most memories that are listed because they will expire next."""
 
 MOST_STORES = 50
 AT_ONCE = 5_000

@@ -45,7 +45,7 @@ OF_PROPOSALS = {decide.MERGE: "git-merge", decide.EDIT_AND_MERGE: "git-merge", d
 
 SIZE = 20
 PART, PARTS = 50, 5
-"""The number of a person's entries that are scanned together for a page, and the most such scans."""
+"""The number of a person's entries that are scanned together, and the most such scans for one page."""
 MOST_REOPENED = 500
 """The most entries of a store that are searched for undone decisions."""
 MOST_ENTRIES = 200

@@ -134,7 +134,8 @@ def _store_of(memory: str, stores: Sequence[str]) -> list[str]:
 
 
 def named(wanted: Filter, stores: Sequence[str]) -> dict[str, str]:
-    """Return the filter's values with names in place of ids, for a person who may see those stores."""
+    """Return the filter's values with names in place of ids, for a person who may see the stores with the ids
+    `stores`."""
     words = filters.named(filters.Filter(wanted.values), stores)
     for key in ("memory", NOT + "memory"):
         if key in words:

@@ -14,7 +14,7 @@ from memoryhub.web.review.queries import Row, matching
 MOST = 10
 """The most versions and proposals at the top of the inbox."""
 MOST_STORES, MOST_FINDINGS = 10, 100
-"""The most stores that are considered (those with the newest findings), and the most findings of each."""
+"""The most stores that are considered (those with the newest findings), and the most findings of each such store."""
 
 
 def worst(wanted: Wanted, proposals: Proposals) -> list[Row]:

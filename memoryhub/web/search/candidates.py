@@ -44,7 +44,8 @@ class Row:
 
 
 def live(store: str, after: Key, limit: int, prefix: str | None) -> list[Row]:
-    """Return the current versions of live memories by path; `prefix` is the path of a memory or a directory."""
+    """Return the current versions of live memories, in the order of their paths. `prefix` is the path of a memory or a
+    directory."""
     memories = Memory.objects.live().filter(store_id=store)
     if prefix is not None:
         memories = memories.filter(path__gte=prefix, path__lt=prefix + "0")

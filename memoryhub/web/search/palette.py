@@ -32,7 +32,7 @@ FEW = 6
 
 MOST_PATHS = MOST_PAGES = 12
 OTHERS, OTHERS_SECONDS = 20, 0.03
-"""The most other stores that are searched for paths, and the seconds for this."""
+"""The most other stores that are searched for paths, and the most seconds for this search."""
 
 
 @dataclass(frozen=True, slots=True)

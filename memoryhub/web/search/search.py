@@ -180,7 +180,8 @@ def _rooted(path: str) -> str:
 def stores_of(user: User, query: Query) -> dict[str, MemoryStore]:
     """Return {id: store} of the stores to search.
 
-    Raise Malformed if the filter names no store that the person may see, or if several stores have the name.
+    Raise Malformed if the filter names a store that does not exist or that the person may not see, or if several stores
+    have the name.
     """
     visible = {store.id: store for store in MemoryStore.objects.visible_to(user)}
     known = {key: value for key, value in query.values.items() if base(key) == "store"}

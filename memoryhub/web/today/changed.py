@@ -37,7 +37,8 @@ from memoryhub.web.review.items import roles_in
 DAYS = 7
 SIZE = 8
 EACH = 20
-"""The most runs, imports and webhooks that are read (the newest), and the most memories of a run that are checked."""
+"""The most runs, imports and webhooks that are read, the newest of each; and the most memories of a run that are
+checked."""
 
 MOST_STORES = 10
 MOST_DELETIONS = 200

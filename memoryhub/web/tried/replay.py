@@ -30,8 +30,8 @@ from memoryhub.web.tried.reasons import Reason, Reasons, Span
 MOST_CALLS = 100
 """The most calls of one replay."""
 LONGEST = 1.5
-"""The seconds after which a replay begins no further call (it always runs the first), because writers of the store have
-to wait for it."""
+"""After this many seconds, a replay begins no further call, because writers of the store have to wait for the replay.
+The first call always runs."""
 MOST_CHANGED = 300
 """The most memories that are put back to their state at the beginning of the replay."""
 

@@ -74,7 +74,7 @@ PLACES = {
     "accounts.second_step": ("identity", "second-step-and-passkeys"),
     "common.api_docs": ("http", "authentication"),
 }
-"""The document and the section for a room of pages, or for one module of a room."""
+"""{room, or module of a room: (document, section)} for the pages of the room or the module."""
 
 OF_VIEWS = {
     "issue_key": ("agents", "before-you-start"),
@@ -85,7 +85,7 @@ OF_VIEWS = {
     "delete_directory": TRASH,
     "rename_directory": TRASH,
 }
-"""The document and the section for a page, by the name of its route; for modules with several pages."""
+"""{route of a page: (document, section)}, for pages of modules with several pages."""
 
 
 def place_of(match: ResolverMatch | None) -> tuple[str, str]:

@@ -25,7 +25,7 @@ GROUPS: dict[Group, tuple[Words, Words, str]] = {
     Group.PERSONAL: (_("Personal data"), _("Text that identifies a person, or a way to contact one."), "user"),
     Group.POISON: (_("Signs of poisoning"), _("Text that tries to steer the agents that read it."), "shield-alert"),
 }
-"""The label of each group, the reason why it is sensitive, and its icon."""
+"""{group: (its label, the reason why it is sensitive, its icon)}"""
 
 GROUP_WORDS: dict[Group, Words] = {
     Group.SECRET: _("secret"), Group.PERSONAL: _("personal"), Group.POISON: _("poison"),

@@ -10,7 +10,7 @@ from memoryhub.models.memories import MemoryVersionQuerySet
 from memoryhub.pure.protocol import paths
 
 MOST_LOOKED = 1000
-"""The most versions scanned for the nearest entry that changed a directory."""
+"""The most versions that are scanned to find the nearest entry that changed a directory."""
 
 TOGETHER = 100
 

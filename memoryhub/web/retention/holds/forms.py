@@ -67,7 +67,7 @@ class TermsForm(forms.Form):
         return given
 
     def clean_until(self) -> datetime | None:
-        """Return the end of the last day in the current time zone."""
+        """Return the end of the last day in the current time zone, or None if no day was chosen."""
         last = self.cleaned_data["until"]
         if last is None:
             return None
