@@ -48,7 +48,7 @@ class Place:
 
     @classmethod
     def of(cls, written: str, chains: Iterable[str]) -> "Place":
-        """Parse a place. Raise BadPlace if it is invalid."""
+        """Parse a place from its text `written`. Raise BadPlace if the text is invalid."""
         if not _PLACE.fullmatch(written):
             raise BadPlace(written)
         pairs = [part.split(":") for part in written.split(",")]

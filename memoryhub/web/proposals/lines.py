@@ -61,7 +61,7 @@ def with_lines(
     may_write: bool,
     agent: object,
 ) -> tuple[list[Row], list[Thread]]:
-    """Return the rows with the conversations and drafts on their lines, and the conversations whose line is in no
+    """Return the rows with the conversations and drafts on their lines, and the conversations that are on lines of no
     row."""
     by_change: dict[str, list[Thread]] = defaultdict(list)
     for thread in threads:

@@ -174,7 +174,8 @@ def _page(
     *,
     asks: bool = False,
 ) -> HttpResponse:
-    """Show the form. Valid `settings` add the preview, and the button that saves these settings."""
+    """Show the form. Valid `settings` add the preview, and the button that saves these settings. `asks` means that the
+    person has pressed this button, but has not seen the preview of these settings."""
     shown: dict[str, Any] = {"policy": policy, "form": form, "asks": asks}
     if store:
         shown |= about_pattern(store, str(form["pattern"].value() or "").strip())

@@ -96,7 +96,8 @@ def page(
     walk: int = WALK,
     beside: Beside | None = None,
 ) -> Page:
-    """Return the versions after `place` ("": from the beginning), merged in order with the rows of `beside`.
+    """Return the versions after `place` ("": from the beginning), merged in order with the rows of `beside`. With
+    `newest`, the order is from the newest version to the oldest.
 
     The `next` of the page is the place among the versions; it says nothing about `beside`. It is "" if this page and
     the pages before it have passed no version. Raise BadPlace if `place` is invalid.
@@ -200,7 +201,7 @@ class _Merged:
 
 def _begins(wanted: Wanted, newest: bool) -> list[tuple[str, datetime]]:
     """Return (store, time of its first unreviewed version) for each store with such versions, in the order of these
-    times."""
+    times. With `newest`, return the time of the newest unreviewed version instead, and begin with the newest time."""
     unreviewed = MemoryVersion.objects.filter(store_id=OuterRef("pk")).unreviewed()
     first = unreviewed.order_by("-seq" if newest else "seq").values("created_at")[:1]
     stores = MemoryStore.objects.filter(pk__in=wanted.stores)

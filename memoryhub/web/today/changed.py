@@ -242,7 +242,8 @@ def _deletions_in(store: MemoryStore, seen: _Seen) -> Iterator[Event]:
 def _deletion(
     store: MemoryStore, deleted: Sequence[tuple[AuditEntry, str, datetime]], *, is_cut: bool, may_undo: bool
 ) -> Event:
-    """Return one event for several deletions. It has an undo link if one call made all of them.
+    """Return one event for several deletions. It has an undo link if one call made all of them and the person may undo
+    it.
 
     `is_cut` means that there may be more deletions.
     """

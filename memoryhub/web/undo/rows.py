@@ -48,7 +48,8 @@ class Wanted:
         return cls(memory, side == "before", number, kept.urlencode(), path)
 
     def address(self, memory: str, *, before: bool = False) -> str:
-        """Return the URL of the page with only the diff of one memory."""
+        """Return the URL of the page with only the diff of one memory. With `before`, the diff leads to the text before
+        the change."""
         query = urlencode({"difference": memory, **({"side": "before"} if before else {})})
         return f"{self.path}?{self.query}&{query}" if self.query else f"{self.path}?{query}"
 
@@ -230,6 +231,7 @@ class _Diffs:
 
     def of(self, change: Change, state: State | None, *, before: bool = False) -> tuple[Diff | None, bool]:
         """Return the diff from a memory's current state to the state `state`, and whether a diff exists but is closed.
+        `before` says whether `state` is the state before the change.
 
         The diff is None if it is closed, if the texts are equal, or if a text is no longer available.
         """

@@ -236,7 +236,7 @@ class _Undone:
 
 
 def _undone(store_id: str, versions: Collection[str]) -> _Undone:
-    """Return the undone versions; their memories are in the order of the entries."""
+    """Return the undone versions. In `numbers`, their memories are in the order of the entries."""
     rows: list[tuple[int, str, int]] = []
     writers: set[str | None] = set()
     for part in in_parts(sorted(versions)):

@@ -44,7 +44,8 @@ class _Words:
 
 
 def brief_rows(store_id: str, rows: Sequence[Row], may_apply: bool) -> SafeString:
-    """Return a list item for each change: its path, its effect, and a checkbox to leave it out."""
+    """Return a list item for each change: its path and its effect and, if the person may apply the plan (`may_apply`),
+    a checkbox to leave it out."""
     words = _Words.translated(store_id)
     return mark_safe("".join([_row(row, words, may_apply) for row in rows]))
 

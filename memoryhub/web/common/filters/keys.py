@@ -97,7 +97,7 @@ def _commands() -> Choices:
 
 
 def _group_of(command: str) -> int:
-    """Return the place of a command's group in _GROUPS."""
+    """Return the index of a command's group in _GROUPS."""
     if command in WRITES or command == WRITING:
         return 0
     return 1 if command in READS or command == READING else 2

@@ -176,7 +176,7 @@ def _saved(request: Request, store_id: str | None, before: Mapping[str, str], *p
 
 
 def _tried(request: Request, actions: Mapping[str, Action]) -> dict[str, Any]:
-    """Return the template context of a tried text, and the meanings of the actions."""
+    """Return the template context for a tried text: its result, and the meanings of the actions."""
     meanings = [
         {"value": action.value, "label": label, "means": means} for action, (label, means) in ACTION_WORDS.items()
     ]

@@ -170,7 +170,10 @@ def _change(request: Request, store: MemoryStore, member: Member, role: Role) ->
 
 def _write(request: Request, store: MemoryStore, member: Member, role: Role | None, *, loses: bool) -> HttpResponse:
     """Save the role of a member, or end the membership if `role` is None. Only a superuser may take the role from a
-    store's last admin."""
+    store's last admin.
+
+    `loses` means that the member loses rights: then keys and webhooks of the member end, as the form says.
+    """
     me = person(request)
     behind = left_in(store, member.user, role)
     more: dict[str, Any] = by(request)
