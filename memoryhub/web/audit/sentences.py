@@ -75,7 +75,7 @@ class Values(dict[str, str]):
         return _("(removed)") if is_gone else self.names.get(text, text)
 
     def side(self, name: str, at: int) -> object:
-        """Return a value before a change (`at` is 0) or after it (`at` is 1).
+        """Return the value `name` before a change (`at` is 0) or after it (`at` is 1).
 
         A value that did not change is returned for `at` 0; for `at` 1, the result is None.
         """

@@ -88,7 +88,7 @@ def first_day(stores: Sequence[str], more: Newer) -> date | None:
 
 
 def figures_of(stores: Sequence[str], more: Newer, start: date, author: str = "") -> Figures:
-    """Return the figures since a day, of one author or of all authors.
+    """Return the figures since the day `start`, of one author or of all authors (`author` is empty).
 
     The counts by author always include all authors.
     """

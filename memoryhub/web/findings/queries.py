@@ -147,7 +147,7 @@ def _paths(rows: Sequence[Row]) -> dict[str, str]:
 
 
 def _rows(wanted: Wanted, place: str, chunk: int) -> Iterator[Row]:
-    """Yield all findings after a place, newest first, without filtering by path or kind.
+    """Yield all findings after the place `place`, newest first, without filtering by path or kind.
 
     A store is queried only if its newest finding may be the next one.
     """
@@ -179,9 +179,9 @@ def _after(found: FindingQuerySet, place: str) -> FindingQuerySet:
 
 
 def _begins(wanted: Wanted, place: str) -> list[tuple[str, str]]:
-    """Return (store id, id of its newest finding after the place). The store with the newest finding is first.
+    """Return (store id, id of its newest finding after `place`). The store with the newest finding is first.
 
-    Stores without a finding after the place are left out.
+    Stores without a finding after `place` are left out.
     """
     of_store = _after(Finding.objects.filter(store_id=OuterRef("pk"), state=wanted.state), place)
     stores = MemoryStore.objects.filter(pk__in=wanted.stores)

@@ -47,7 +47,7 @@ class Branch:
 
 
 def branch(directory: Directory, after: str = "") -> Branch:
-    """Return one page of a directory's children, with none of them expanded."""
+    """Return one page of a directory's children, those after the key `after`, with none of them expanded."""
     page = listing.children(directory, after)
     return _branch(directory, page, None)
 

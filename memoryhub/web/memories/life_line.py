@@ -162,7 +162,7 @@ def of(memory: Memory, first: int | None = None, here: int | None = None) -> Lif
     """Return the life line of a memory. Return None if the memory has fewer than FEW versions and reads together.
 
     The life line begins at the entry `first` (default: the memory's first version) and ends at the store's newest
-    entry.
+    entry. `here` is the entry whose moment the page is about.
     """
     if memory.version_count + memory.read_count < FEW:
         return None

@@ -167,7 +167,8 @@ def wanted_of(typed: Filter, store: MemoryStore) -> Wanted:
 
 
 def found(store: MemoryStore, wanted: Wanted, before: str) -> Page:
-    """Return the next page: at most SIZE matching rows, from a scan of at most MOST_READ deleted memories."""
+    """Return the page of rows after the memory `before` (empty: the first page): at most SIZE matching rows, from a
+    scan of at most MOST_READ deleted memories."""
     rows: list[Row] = []
     last, read = before, 0
     for row in every(store, wanted.search, before, most=MOST_READ + 1):
@@ -236,7 +237,7 @@ def _entries(store: MemoryStore, seqs: set[int]) -> dict[int, AuditEntry]:
 
 
 def _part(store: MemoryStore, search: Search, before: str, size: int) -> list[Memory]:
-    """Return one batch of memories.
+    """Return one batch of at most `size` memories after the memory `before`.
 
     Their ids are queried first, because many memories may have the same moment, and all of these must be sorted.
     """

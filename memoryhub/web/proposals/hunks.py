@@ -68,8 +68,8 @@ def left_out_of(post: QueryDict) -> dict[str, set[int]]:
 def ticks(
     number: int, shown: Iterable[tuple[Change, Diff | None]], left_out: Mapping[str, Collection[int]]
 ) -> dict[str, Heads]:
-    """Return {memory: heads of its hunks}, for the hunks that can be left out. A page has at most MOST_TICKS
-    checkboxes.
+    """Return {memory: heads of its hunks}, for the hunks that can be left out. `number` is that of the proposal, and
+    `left_out` is {memory: the numbers of the hunks that are not ticked}. A page has at most MOST_TICKS checkboxes.
 
     If a memory has only one hunk and does not move, the hunk has no checkbox: the whole memory can be left out instead.
     """

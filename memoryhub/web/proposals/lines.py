@@ -120,8 +120,8 @@ def _lines_of(row: Row) -> frozenset[tuple[bool, int]]:
 
 
 def _line_in(place: Place | None, here: Place) -> tuple[bool, int]:
-    """Return the line at a place, as (whether it is of the old text, number). Return (False, 0) if the place is in
-    texts other than the compared ones."""
+    """Return the line at a place, as (whether it is of the old text, number). Return (False, 0) if the place is not in
+    the compared texts (`here`)."""
     if place is None or place._replace(is_old=False, line=0) != here:
         return (False, 0)
     return (place.is_old, place.line)

@@ -340,7 +340,8 @@ def _with_outcomes(rows: Sequence[Row], details: Mapping[str, Any], was: Propose
 
 
 def _listed(details: Mapping[str, Any], name: str) -> list[str]:
-    """Return the ids that an entry lists. The list is empty if the entry only has their number."""
+    """Return the ids that the input `details` of an entry lists under `name`. The list is empty if the input only has
+    their number."""
     listed = details.get(name)
     return listed if isinstance(listed, list) else []
 

@@ -106,7 +106,8 @@ def page(request: Request) -> HttpResponse:
 
 
 def _found(user: User, stores: Sequence[str], before: str | None) -> tuple[list[AuditEntry], str | None]:
-    """Return the entries of the next decisions, and the place where the next page begins (None if there is none)."""
+    """Return the entries of the decisions before the place `before` (None: the newest), and the place where the next
+    page begins (None if there is none)."""
     names = {*OF_PROPOSALS, *(verb.name for verb in ANSWERS)}
     entries: list[AuditEntry] = []
     found = Page([], None, before)

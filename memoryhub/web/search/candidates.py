@@ -44,8 +44,8 @@ class Row:
 
 
 def live(store: str, after: Key, limit: int, prefix: str | None) -> list[Row]:
-    """Return the current versions of live memories, in the order of their paths. `prefix` is the path of a memory or a
-    directory."""
+    """Return at most `limit` current versions of live memories, in the order of their paths: those after the key
+    `after`, or the first ones if it is empty. `prefix` is the path of a memory or a directory."""
     memories = Memory.objects.live().filter(store_id=store)
     if prefix is not None:
         memories = memories.filter(path__gte=prefix, path__lt=prefix + "0")
@@ -59,8 +59,8 @@ def live(store: str, after: Key, limit: int, prefix: str | None) -> list[Row]:
 
 
 def old(store: str, after: Key, limit: int, prefix: str | None) -> list[Row]:
-    """Return versions in the order of memory and number. All versions are read, but only the old ones are to be
-    searched (`is_candidate`).
+    """Return at most `limit` versions after the key `after`, in the order of memory and number. All versions are read,
+    but only the old ones are to be searched (`is_candidate`).
 
     `prefix` is not used, because the index has no paths.
     """
@@ -113,7 +113,8 @@ def _old(store: str, versions: MemoryVersionQuerySet, limit: int) -> list[Row]:
 
 
 def trash(store: str, after: Key, limit: int, prefix: str | None) -> list[Row]:
-    """Return the last versions of memories in the trash, newest deletion first."""
+    """Return the last versions of at most `limit` memories in the trash, newest deletion first: those after the key
+    `after`, or the first ones if it is empty."""
     memories = Memory.objects.in_trash().filter(store_id=store)
     if not after:
         return _trash(store, memories, limit)

@@ -175,7 +175,8 @@ def excerpt(text: str, words: Sequence[str], url: str, parameter: str, masked: s
 
 
 def _line(line: str, number: int, words: Sequence[str], url: str, parameter: str) -> str:
-    """Return a line as HTML. A long line is cut around the first mark."""
+    """Return a line as HTML. A long line is cut around the first mark. The line number links to `url`; for a line that
+    is not on the first page of the text, its number is in the parameter `parameter` of the link."""
     found = spans(line, words)
     start, end = window(line, found)
     inside = [(max(a, start) - start, min(b, end) - start) for a, b in found if a < end and b > start]

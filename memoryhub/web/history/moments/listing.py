@@ -106,7 +106,8 @@ def _end(names: Sequence[Name], low: str, high: str) -> tuple[str | None, bool]:
 
 
 def _whole(name: Name, low: str) -> str:
-    """Return the path of the direct child that is `name.place` or contains it."""
+    """Return the path of the direct child of a directory that is `name.place` or contains it. `low` is the path of the
+    directory with a slash at its end."""
     return low + name.place[len(low) :].partition("/")[0]
 
 

@@ -251,7 +251,7 @@ def _within(found: Seen, total: int | None) -> Seen:
 
 
 def _walk(rows: AuditEntryQuerySet, low: int, high: int, values: int = 1) -> Iterator[Entry]:
-    """Yield the entries from one seq to another, newest first, loaded in chunks.
+    """Yield the entries from the seq `low` to the seq `high`, newest first, loaded in chunks.
 
     `values` is the number of values for which the condition of `rows` looks. With one, an index has the rows in order;
     with several, the rows are sorted first, so that the database does not read the whole chain.
@@ -299,7 +299,8 @@ class _Searches:
         self.known: dict[tuple[str, str | None, str], LineSet | None] = {}
 
     def walk(self, low: int, high: int) -> Iterator[Entry]:
-        """Yield the searches between two seqs, newest first: one entry for each version that a search found."""
+        """Yield the searches from the seq `low` to the seq `high`, newest first: one entry for each version that a
+        search found."""
         low, last = max(low, min(self.wanted.makers, default=LAST_SEQ)), self.wanted.last
         searches = AuditEntry.objects.of_chain(self.wanted.chain).of_command(search.COMMAND)
         rows = searches.between(low, high if last is None else min(high, last + SLACK)).newest()
@@ -349,7 +350,8 @@ class _Views:
         self.cut: int | None = None
 
     def walk(self, low: int, high: int) -> Iterator[Entry]:
-        """Yield the views between two seqs, newest first: one entry for each version that a page showed."""
+        """Yield the views from the seq `low` to the seq `high`, newest first: one entry for each version that a page
+        showed."""
         low = max(low, min(self.wanted.makers, default=LAST_SEQ))
         views = AuditEntry.objects.of_chain(self.wanted.chain).of_command(viewing.COMMAND).between(low, high)
         rows = views.filter(version=None).newest().values_list(*_COLUMNS, "input")[: VIEWS + 1]
