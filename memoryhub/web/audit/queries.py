@@ -37,9 +37,10 @@ _PLACE = re.compile(r"\w{1,64}:\d{1,18}(?:,\w{1,64}:\d{1,18})*", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A place just before the entry (`chain`, `seq`).
+    """A place: the point between the entry (`chain`, `seq`) and the next older entry.
 
-    `bounds` has the last seq before the place, for each chain whose times are out of order around the place.
+    `bounds` has the last seq that is older than the place, for each chain whose times are out of order around the
+    place.
     """
 
     chain: str
@@ -241,7 +242,7 @@ class _Streams:
 
 
 def _place(entry: AuditEntry, chains: Sequence[str], gaps: Mapping[str, range]) -> str:
-    """Return the place just before an entry.
+    """Return the place between an entry and the next older entry.
 
     It has a bound for each chain whose times are out of order around the entry.
     """

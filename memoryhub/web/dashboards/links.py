@@ -36,6 +36,7 @@ class Links:
 
 
 def days(start: date, end: date | None = None) -> dict[str, str]:
-    """Return filters for the entries from the day `start` (UTC) to the day before `end`."""
+    """Return filters for the entries from the day `start` (UTC) to the day before `end`, or for all since `start` if
+    `end` is None."""
     found = {"from": f"{start:%Y-%m-%d}T00:00Z"}
     return found | ({"to": f"{end:%Y-%m-%d}T00:00Z"} if end else {})

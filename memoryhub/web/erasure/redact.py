@@ -53,7 +53,8 @@ class RedactForm(NoteForm):
 class Refusal:
     """The reason why a version cannot be redacted.
 
-    `why` is `newest` (it is the newest version of a live memory), `held`, or `redacted` (it is redacted already).
+    `why` is `newest` (it is the newest version of a live memory), `held` (a legal hold keeps it), or `redacted` (it is
+    redacted already).
     """
 
     why: str
