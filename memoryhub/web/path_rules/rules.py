@@ -32,7 +32,7 @@ from memoryhub.web.path_rules.sentences import MISMATCHES, VERBS, Names, choices
 
 LONGEST = 1024
 ONLY_ADDS, SEE = "only_adds", "see"
-"""The values of a question's `verb` that are no Verb: may the agent make a change that removes no lines, and does it
+"""The values of a question's `verb` that are not a Verb: may the agent make a change that removes no lines, and does it
 see the memory?"""
 MOST_EARLIER = 20
 """The most earlier lists that the page shows. The audit has all of them."""

@@ -14,8 +14,8 @@ from memoryhub.models import HUB, AuditEntry, User
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """A policy with the name that it had at a past moment, and the entry that created it (`is_new`) or that was the
-    last to change it before that moment. `url` is the page of the entry."""
+    """A policy with the name that it had at a past moment. `entry` has created it (`is_new`), or was the last to change
+    it before that moment. `url` is the page of the entry."""
 
     name: str
     entry: AuditEntry

@@ -26,8 +26,8 @@ class Row:
     """A policy in words. `memories` is the number of memories to which the policy applies, and `overdue` the number of
     items that are overdue.
 
-    `unread_since` is the earliest of the times since which these memories are unread, `unchanged_since` the earliest
-    since which they are unchanged, and `begun` the earliest at which they were created or restored.
+    The last three moments are each the earliest one among these memories: since when a memory is unread
+    (`unread_since`), since when it is unchanged (`unchanged_since`), and when it was created or restored (`begun`).
     """
 
     name: str

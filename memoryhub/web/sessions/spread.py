@@ -76,7 +76,8 @@ class Carriers:
     """A version and the later versions (`ahead`), and which of them contain a value: `lines` is {version number: lines
     with the value}.
 
-    For a version whose text was redacted, the lines are None, because the text may have contained the value.
+    For a version whose text was redacted, the lines are None: it is not known where the text contained the value, or
+    whether it did.
     """
 
     ahead: History
@@ -125,7 +126,8 @@ def lines_with(text: str, value: str) -> list[int]:
 
 
 def spread(of_value: Carriers, store: MemoryStore, writer: AuditEntry | None, user: User) -> Spread:
-    """Return who has read a value since it was written. `writer` is the entry that wrote it (None: it was removed)."""
+    """Return who has read a value since it was written. `writer` is the entry that wrote the value (None: the entry was
+    removed)."""
     has_session = writer is not None and writer.session is not None
     page = older_page(
         of_value.wanted(store), None, MOST_READS, leaves_out=lambda entry: has_session and _is_writers(entry, writer)

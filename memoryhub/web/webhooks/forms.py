@@ -103,8 +103,8 @@ class WebhookForm(forms.Form):
         raise forms.ValidationError(said)
 
     def clean(self) -> dict[str, Any]:
-        """Check the address and the events. An address that `outgoing.check` refuses is an error; only a name that
-        cannot be resolved yet is none."""
+        """Check the address and the events. If `outgoing.check` refuses the address, this is an error, except for a
+        host name that cannot be resolved yet."""
         url = self.cleaned_data.get("url")
         if url is not None:
             try:

@@ -1,9 +1,9 @@
 """Masking of secrets and personal data in the texts that pages show.
 
-No page shows a value with a finding unless the finding was dismissed. All pages therefore get their texts from this
-module. A curator can reveal a version, which is audited; opening the editor counts as a reveal. A masked value keeps
-its number of lines, so that line numbers stay correct. For a memory without findings, this costs one indexed query and
-its text is not scanned. Signs of poisoning are never masked, because people must see them.
+Pages mask every value that has a finding, unless the finding was dismissed. All pages therefore get their texts from
+this module. A curator can reveal a version, which is audited; opening the editor counts as a reveal. A masked value
+keeps its number of lines, so that line numbers stay correct. For a memory without findings, this costs one indexed
+query and its text is not scanned. Signs of poisoning are never masked, because people must see them.
 """
 
 from collections import Counter, defaultdict

@@ -28,8 +28,8 @@ MOST_LINKED = 3
 """The most versions that the message after an act offers to redact."""
 
 STAYING = [name for name in kinds.KINDS if kinds.group_of(name) != Group.POISON]
-"""The kinds whose text is harmful in an old version too. Signs of poisoning are not, because agents do not see old
-versions."""
+"""The kinds whose text is harmful in an old version too. Signs of poisoning are not among them, because agents do not
+see old versions."""
 
 
 @dataclass(frozen=True, slots=True)
