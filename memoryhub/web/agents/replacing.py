@@ -70,9 +70,9 @@ def _stores_to_change(key: Key, user: User) -> QuerySet[MemoryStore]:
 
 
 def _name_too(request: Request, key: Key, new: Key) -> None:
-    """Change the path rules: each rule that names `key` also names the key `new`. The rules of a store stay unchanged
-    if the store would then have too many rules, or if it was archived just now; the page of the new key then says
-    so."""
+    """Change the path rules: after each rule that names `key`, the same rule for the key `new` is added. The rules of a
+    store stay unchanged if there would then be too many, or if the store was archived just now; the page of the new key
+    then says so."""
     for store in _stores_to_change(key, person(request)):
         with suppress(BadRule, ToolError, NoSuchStore):
             path_rules.name_too(store.pk, key.pk, new.pk, act(request))

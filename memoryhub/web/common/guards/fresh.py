@@ -42,10 +42,8 @@ def can_prove(user: User) -> bool:
 
 
 def cancel_address(request: Request) -> str:
-    """Return the address of the page on which the person began the act. The link *Cancel* leads to this page.
-
-    The address of the act itself may answer only a POST.
-    """
+    """Return the address of the page on which the person began the act. The link *Cancel* leads to this page, not to
+    the address of the act, which may answer only a POST."""
     return own_address(request, request.POST.get(CAME_FROM) or request.headers.get("Referer"))
 
 
