@@ -53,8 +53,8 @@ class Given:
         return chosen if chosen in change.choices else change.choices[0]
 
     def for_plan(self, plan: Plan) -> dict[str, Choice]:
-        """Return {memory: choice} for the memories that need a choice or are held, and for those whose choice differs
-        from the proposed one."""
+        """Return {memory: choice} for the memories that need a choice, for those to which a legal hold forbids a
+        choice, and for those whose choice differs from the proposed one."""
         chosen = ((change, self.choice(change)) for change in plan.changes)
         return {c.memory: choice for c, choice in chosen if c.problem or c.refused or choice != c.choices[0]}
 

@@ -63,9 +63,9 @@ class Row:
 
     `diff` leads from the current text to the new one, `before_diff` from the current text to the one before the change.
     A diff that does not fit on the page is closed, and a link opens it separately. `options` are the buttons of a
-    problem, and `asked` means that the problem has its own buttons. `later` are the newest versions that others have
-    written since, newest first, each with its entry; `more_later` counts the older ones that are left out. `rivals` are
-    other memories that may need the same path.
+    problem, and `asked` means that the problem has its own buttons. `later` are the newest of the versions that others
+    made after the undone ones, newest first, each with its entry; `more_later` counts the older ones that are left out.
+    `rivals` are other memories that may need the same path.
     """
 
     change: Change

@@ -48,8 +48,8 @@ class Ticks:
 
     @classmethod
     def of(cls, given: QueryDict, *, is_chosen: bool) -> "Ticks":
-        """Return the ticks in a form or a link. A form has a field `then-N` for each entry, where N is the entry's seq;
-        a link has two lists of seqs, `too` and `flag`."""
+        """Return the ticks in a form or a link. A form has a field `then-N` for each entry, where N is the entry's seq
+        and the value is `too` or `flag`; a link has two lists of seqs, `too` and `flag`."""
         chosen = [(name.removeprefix(_THEN), given[name]) for name in given if name.startswith(_THEN)]
         too, flag = ([seq for seq, then in chosen if then == wanted] for wanted in ("too", "flag"))
         return cls(_seqs([*given.getlist("too"), *too]), _seqs([*given.getlist("flag"), *flag]), is_chosen)

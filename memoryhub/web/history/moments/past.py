@@ -79,8 +79,8 @@ def _is_current(version: MemoryVersion, seq: int) -> bool:
 
 
 def _before_first(store_id: str, memories: Mapping[str, int]) -> dict[str, int]:
-    """Return {memory id: the number just before that of the memory's first remaining version}. The number is 0 if no
-    version of the memory was removed. It is never higher than the memory's number in `memories`."""
+    """Return {memory id: number of the version right before the memory's first remaining version}. The number is 0 if
+    no version of the memory was removed. It is never higher than the memory's number in `memories`."""
     first = MemoryVersion.objects.filter(store_id=OuterRef("store_id"), memory_id=OuterRef("pk")).order_by("number")
     low = dict.fromkeys(memories, 0)
     for start in range(0, len(memories), TOGETHER):
