@@ -187,7 +187,7 @@ def _accepted(request: Request, token: str, form: NewPasswordForm) -> HttpRespon
 def entered(request: Request, user: User) -> HttpResponse:
     """Sign in a person who has set a password through a link.
 
-    A person with an app has to sign in with the new password and a code.
+    If the sign-in also needs a code from an authenticator app, redirect the person to the sign-in page instead.
     """
     if authenticators.needs_code(user):
         messages.success(request, _("Your password is changed. Sign in with it."))

@@ -150,8 +150,8 @@ def _first_call(key: Key, user: User) -> AuditEntry | None:
 @signed_in
 @require_http_methods(["GET", "HEAD", "POST"])
 def revoke_key(request: Request, key_id: str) -> HttpResponse:
-    """Ask for the agent's name, and revoke the key permanently. With `others`, also revoke the agent's other usable
-    keys that the person governs; this stops the agent."""
+    """Ask for the agent's name, and revoke the key permanently. With the form field `others`, also revoke the agent's
+    other usable keys that the person governs; this stops the agent."""
     user, now = person(request), timezone.now()
     key = get_object_or_404(Key.objects.visible_to(user).select_related("agent"), pk=key_id)
     governed = Key.objects.governed_by(user).filter(agent=key.agent_id)

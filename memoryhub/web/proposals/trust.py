@@ -38,7 +38,7 @@ def rules_of(*rows: Row) -> list[PathRule]:
     `places_of`.
 
     Return [] if `places_of` returns none, if the hub does not know the agent, or if a pattern contains `*`. The agent
-    has chosen the name with the `*`, and as a rule the pattern would also match other paths.
+    has chosen the name with the `*`, and in a rule the `*` would also match other paths.
     """
     places = places_of(rows)
     if not rows[0].proposal.agent or any("*" in place for place in places):

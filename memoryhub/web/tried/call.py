@@ -1,4 +1,5 @@
-"""The page on which a person tries a call of the memory tool without effect, or does it as an act of their own."""
+"""The page on which a person tries a call of the memory tool without effect, or makes the call as an act of their
+own."""
 
 import json
 from collections.abc import Mapping
