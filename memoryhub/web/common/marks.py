@@ -82,8 +82,8 @@ store."""
 class OfStore:
     """The facts from which the directories of a store are marked.
 
-    `waiting` are the directories that contain memories that await review; `found` are those that contain memories with
-    open findings.
+    `holds` are the holds and pins in force. `waiting` are the directories that contain memories that await review;
+    `found` are those that contain memories with open findings.
     """
 
     holds: Holds

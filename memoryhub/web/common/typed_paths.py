@@ -11,10 +11,10 @@ from memoryhub.templatetags.visible import isolated
 
 
 def root_problem(typed: str, stores: Collection[str]) -> str:
-    """Return a sentence on what is wrong with a path or a pattern that begins with the root of the tool; empty if it is
-    correct.
+    """Return a sentence that asks to leave out the root of the tool, if a path or a pattern begins with the root.
+    Otherwise, return "".
 
-    It is correct if one of the stores (ids) has or had a memory or a directory of that name.
+    Return "" also if one of the `stores` (ids) has or had a memory or a directory that is itself named like the root.
     """
     if typed != paths.ROOT and not typed.startswith(f"{paths.ROOT}/"):
         return ""
@@ -36,6 +36,7 @@ def is_only_directory(typed: str, stores: Collection[str]) -> bool:
 
 
 def require_below_root(typed: str, stores: Collection[str]) -> None:
-    """Raise ValidationError if a path or a pattern wrongly begins with the root of the tool."""
+    """Raise ValidationError if a path or a pattern begins with the root of the tool, but no memory or directory of the
+    `stores` (ids) is or was named like it."""
     if problem := root_problem(typed, stores):
         raise ValidationError(problem, code="root")

@@ -59,7 +59,8 @@ def names_of(policies: Iterable[str | None]) -> dict[str, str]:
 
 
 def what(removal: str, count: int) -> str:
-    """Return words for what will happen to an item."""
+    """Return words for what a removal does to an item. If it removes versions or audit entries, the words have their
+    `count`."""
     if removal == Removal.EXPIRE:
         return _("to the trash")
     if removal == Removal.PURGE:

@@ -122,7 +122,7 @@ class Step:
 
     @property
     def words(self) -> str:
-        """Return words for what the calls of a run did."""
+        """Return words for what the calls of this step did."""
         count = {"count": len(self.calls)}
         if self.first.call.entry.ok and all(one.call.version for one in self.calls):
             return ngettext("read %(count)s time", "read %(count)s times", count["count"]) % count
@@ -176,7 +176,8 @@ def _arose(writes: Sequence[Call]) -> dict[tuple[str, int], list[Arose]]:
 
 
 def _runs(calls: Sequence[CallInWords]) -> Iterator[list[CallInWords]]:
-    """Yield the calls of each step: consecutive quiet calls of one kind together, every other call alone."""
+    """Yield the calls of each step: RUN or more consecutive quiet calls together, if all succeeded or all failed, and
+    every other call alone."""
     for is_quiet, some in groupby(calls, lambda one: (one.is_quiet, one.call.entry.ok) if one.is_quiet else None):
         run = list(some)
         if is_quiet and len(run) >= RUN:

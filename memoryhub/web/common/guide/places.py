@@ -89,7 +89,8 @@ OF_VIEWS = {
 
 
 def place_of(match: ResolverMatch | None) -> tuple[str, str]:
-    """Return the document and the section for the page of an address; the section may be the document's first one."""
+    """Return the document and its section about the page that an address leads to. `match` is the resolved address, or
+    None for an unknown address, for which the result is BEGINNING."""
     if match is None:
         return BEGINNING
     if (topic := match.kwargs.get("topic")) in DOCUMENTS:
