@@ -125,8 +125,9 @@ def _curl(url: str, secret: str, ask: Json) -> str:
 
 
 def _literal(value: Any, words: tuple[str, str, str], indent: int = 0, *, step: int = 4, comma: str = ",") -> str:
-    """Return a JSON value as a literal of a language, on one line if it is short. `words` are the language's words for
-    true, false and null; `comma` ends the last line of a list. Strings are the same in JSON, Python and TypeScript."""
+    """Return a JSON value as a literal of a language, on one line if it is short and `indent` is not 0. `words` are the
+    language's words for true, false and null; `comma` ends the last line of a list or an object. Strings are the same
+    in JSON, Python and TypeScript."""
     if not isinstance(value, dict | list):
         text = json.dumps(value, ensure_ascii=False)
         return dict(zip(("true", "false", "null"), words, strict=True)).get(text, text)

@@ -150,7 +150,7 @@ def _delivered_notes(found: AuditEntry) -> dict[str, object]:
 
 
 def _gone(request: Request, head: AuditChain, seq: int) -> HttpResponse:
-    """Answer 404 with an explanation for an entry that was removed from the start of its chain; else raise Http404."""
+    """Answer 404 with an explanation if the entry `seq` was removed from the start of its chain; else raise Http404."""
     start = start_of(head.pk)
     if start is None or not 0 < seq <= start.seq:
         raise Http404

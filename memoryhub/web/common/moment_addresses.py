@@ -23,19 +23,19 @@ class Scope:
 
 
 def of_moment(store_id: str, seq: int, path: str = "", **more: str) -> str:
-    """Return the URL of a directory as it was after an entry; an empty path means the root directory."""
+    """Return the URL of a directory as it was after the entry `seq`; an empty path means the root directory."""
     if not path:
         return reverse("moment", args=[store_id, seq]) + query(more)
     return reverse("moment_directory", args=[store_id, seq, path[1:]]) + query(more)
 
 
 def of_memory(store_id: str, seq: int, memory_id: str) -> str:
-    """Return the URL of a memory as it was after an entry."""
+    """Return the URL of a memory as it was after the entry `seq`."""
     return reverse("moment_memory", args=[store_id, seq, memory_id])
 
 
 def of_scope(store_id: str, seq: int, scope: Scope) -> str:
-    """Return the URL of a scope as it was after an entry."""
+    """Return the URL of a scope as it was after the entry `seq`."""
     return of_memory(store_id, seq, scope.memory) if scope.memory else of_moment(store_id, seq, scope.path)
 
 
@@ -45,7 +45,7 @@ def of_choice(store_id: str, scope: Scope, **more: str) -> str:
 
 
 def of_restore(store_id: str, seq: int, scope: Scope) -> str:
-    """Return the URL of the preview for restoring a scope to its state after an entry."""
+    """Return the URL of the preview for restoring a scope to its state after the entry `seq`."""
     return reverse("restore_moment", args=[store_id, seq]) + query(scope.fields)
 
 
@@ -55,7 +55,7 @@ def of_changes(store_id: str, first: object, last: object, **more: str) -> str:
 
 
 def crumbs(store_id: str, store_name: str, seq: int, path: str) -> list[Crumb]:
-    """Return links to the store and to each directory above a path, as they were after an entry."""
+    """Return links to the store and to each directory above a path, as they were after the entry `seq`."""
     above = paths.ancestors(path)
     return [Crumb(paths.name(place) or store_name, of_moment(store_id, seq, place)) for place in above]
 

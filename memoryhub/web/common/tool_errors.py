@@ -44,8 +44,8 @@ def is_about_text(error: ToolError) -> bool:
 
 
 def _said(error: ToolError, show: Callable[[str], str]) -> str:
-    """Return the translated sentence of a refusal. If there is no translation, return the tool's own sentence with
-    short paths."""
+    """Return the translated sentence of a refusal, with `show` applied to each value in it. If there is no translation,
+    return the tool's own sentence with short paths, with `show` applied to the whole."""
     for pattern, sentence in _SENTENCES:
         if match := pattern.fullmatch(error.message):
             return str(sentence) % {name: show(_shown(name, value)) for name, value in match.groupdict().items()}

@@ -306,5 +306,5 @@ def column_labels(among: Sequence[Column]) -> list[Label]:
 
 
 def ticks_of(ticks: Iterable[charts.Tick], shown: Callable[[int], str]) -> list[tuple[float, str]]:
-    """Return the lines of a scale as pairs: (height, label)."""
+    """Return the lines of a scale as pairs: (height, label). `shown` turns a value into its label."""
     return [(tick.y, shown(tick.value)) for tick in ticks]

@@ -77,7 +77,8 @@ def chosen(asked: Asked) -> list[str]:
 
 
 def answer(asked: Asked, stores: Mapping[str, MemoryStore], user: User, act: Callable[[], Act]) -> HttpResponse:
-    """Write an audit entry for each ticked store in which a text was found, and return the archive."""
+    """Write an audit entry for each ticked store in which a text was found, and return the archive. Each entry records
+    a new act that `act` returns."""
     at, names, parts = timezone.now(), Names(), []
     for id in chosen(asked):
         found, name = asked.searched[id], stores[id].name.replace("/", " ").strip() or id

@@ -108,8 +108,8 @@ def _say(request: Request, store: MemoryStore, memories: list[Memory], done: int
 
 
 def _proof(store: MemoryStore, memories: list[Memory], done: int) -> str:
-    """Return a sentence on how the removal can be proved: by exporting the audit entries with their proofs. There is no
-    receipt, because only an erasure has one."""
+    """Return a sentence on how the removal of `done` memories can be proved: by exporting the audit entries with their
+    proofs. There is no receipt, because only an erasure has one."""
     export = reverse("export_store", args=[store.pk]) + "?format=signed"
     if done > 1:
         sentence = _('The proof is <a href="{}">entries of the audit</a>: <a href="{}">export them for an auditor</a>.')

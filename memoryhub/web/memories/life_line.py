@@ -284,7 +284,7 @@ def _gaps(versions: Sequence[_Version], scale: Scale) -> list[tuple[float, float
 
 
 def _says(memory: Memory, marks: Sequence[Column], drawn: int) -> str:
-    """Return sentences that describe the life line."""
+    """Return sentences that describe the life line. `drawn` is the number of versions that are drawn."""
     says = _("From %(first)s to %(last)s.") % {"first": marks[0].when, "last": marks[-1].when}
     if memory.version_count > VERSIONS:
         says += " " + _("Drawn from %(drawn)s of %(count)s versions.") % {

@@ -190,7 +190,10 @@ def _decided(
     entry: Entry,
     made: Sequence[Made],
 ) -> list[Outcome]:
-    """Return the outcomes of a call: none if the call is allowed, several if several rules hold parts of it back."""
+    """Return the outcomes of a call: none if the call is allowed, several if several rules hold parts of it back.
+
+    `sight` decides whether a path is hidden from an agent; if it is None, nothing is hidden.
+    """
     doer = Doer(entry.actor_id, entry.author_id)
     if sight is not None:
         for path in dict.fromkeys([entry.path or "", *(version.path for version in made)]):

@@ -179,8 +179,9 @@ def _add_message(request: Request, store: MemoryStore, decision: str, done: Done
 
 
 def _trust(store: MemoryStore, numbers: Collection[int]) -> SafeString:
-    """Return a link for each agent to the form of path rules; the form is filled with rules that would allow the same
-    changes."""
+    """Return, for each agent of the proposals with these numbers, a link to the form of path rules. The form is filled
+    with rules that would allow the same changes. If there are none, or if all are saved already, the link is left
+    out."""
     by_agent: dict[str, list[Row]] = {}
     for row in rows_of(list(Proposal.objects.of_store(store.pk).filter(number__in=numbers))):
         by_agent.setdefault(row.proposal.agent, []).append(row)

@@ -128,8 +128,9 @@ def claim_proposal(request: Request, store: MemoryStore, number: int) -> HttpRes
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_store(WHO)
 def undo_decision(request: Request, store: MemoryStore, seq: int) -> HttpResponse:
-    """Undo a decision: the versions that it approved or reverted await review again. If the form names a version in
-    `only`, the decision is undone for this version only."""
+    """On POST, undo the decision of the entry `seq`: the versions that it approved or reverted await review again. If
+    the form names a version in `only`, the decision is undone for this version only. Otherwise, ask for
+    confirmation."""
     if seq > LAST_SEQ:
         raise Http404
     if request.method != "POST":
@@ -294,7 +295,8 @@ def words_of(verb: Verb, version: MemoryVersion, done: decisions.Done | None) ->
 def with_links(
     store_id: str, said: str, seq: int, verb: Verb, back: str, memory_id: str = "", *, is_flagged: bool = False
 ) -> str:
-    """Return a message with links to the audit entry and, if possible, to undo the decision.
+    """Return a message with links to the audit entry `seq` and, if possible, to undo the decision. After undoing it,
+    the person returns to the URL `back`.
 
     If the decision set a flag, or if the memory is still flagged, there is a link to the flag of `memory_id`. If
     `memory_id` is empty, the link leads to all flagged memories of the store.

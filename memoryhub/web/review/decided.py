@@ -224,8 +224,8 @@ def _undo(request: Request, entries: Sequence[tuple[MemoryStore, int]]) -> HttpR
 
 
 def _is_undone(request: Request, store: MemoryStore, seq: int, doing: Act) -> bool:
-    """Undo the decisions of an entry, and return whether anything was undone. If it is not possible, add a message that
-    says why."""
+    """Undo the decisions of the entry `seq`, and return whether anything was undone. If it is not possible, add a
+    message that says why."""
     try:
         undone = revert.take_back(store.pk, seq, doing)
         return (decide.take_back(store.pk, seq, doing) if undone is None else undone) is not None

@@ -159,7 +159,7 @@ def _matches(wanted: Wanted, proposal: Proposal, memory: str | None, path: str, 
 
 
 def oldest_open(user: User, most: int) -> list[Heading]:
-    """Return the oldest open proposals about which a person may decide, with their memories and their stores."""
+    """Return the `most` oldest open proposals about which a person may decide, with their memories and their stores."""
     found = Proposal.objects.filter(store_id__in=list(where_decided(user).values_list("pk", flat=True)))
     return rows_of(list(found.of_state(ProposalState.OPEN).select_related("store").order_by("pk")[:most]))
 

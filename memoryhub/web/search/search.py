@@ -124,10 +124,11 @@ def _is_empty(query: Query, part: Part) -> bool:
 
 
 def _holdable(stores: Mapping[str, MemoryStore], not_mine: Collection[str], query: Query) -> dict[str, Any]:
-    """Return the template context for a legal hold on the results. If only one memory store was searched, and the
-    person may hold there, it has this store.
+    """Return the template context for a legal hold on the results. In the stores `not_mine` (ids), the person may not
+    hold.
 
-    Otherwise, it has links that repeat the search in one store, for the first stores in which the person may hold.
+    If only one memory store was searched, and the person may hold there, the context has this store. Otherwise, it has
+    links that repeat the search in one store, for the first stores in which the person may hold.
     """
     mine = [store for id, store in stores.items() if id not in not_mine]
     if len(stores) == len(mine) == 1:

@@ -53,7 +53,8 @@ class Task:
 
 
 def to_moment(store: MemoryStore, seq: int, scope: Scope) -> Task:
-    """Return the task that restores the store, a directory or a memory to its state after an entry."""
+    """Return the task that restores the store, a directory or a memory (`scope`) to its state after the entry `seq`.
+    Raise Http404 if there is no such entry."""
     if past.entry_at(store.id, seq) is None:
         raise Http404  # also for a removed entry; the pages of moments explain it
     path, memory = scope.path or None, scope.memory or None
@@ -104,7 +105,7 @@ def of_session(store: MemoryStore, session_id: str) -> Task:
 
 
 def of_entry(store: MemoryStore, seq: int) -> Task:
-    """Return the task that undoes everything that one entry changed."""
+    """Return the task that undoes everything that the entry `seq` changed. Raise Http404 if there is no such entry."""
     if past.entry_at(store.id, seq) is None:
         raise Http404
     return _undo(

@@ -43,7 +43,8 @@ MOST_DIRECTORIES = 200
 @require_http_methods(METHODS)
 @in_store(Role.VIEWER)
 def restore_moment(request: Request, store: MemoryStore, seq: int) -> HttpResponse:
-    """Restore the store to its state after an entry; or only a directory (`path` in the URL) or a memory (`memory`)."""
+    """Restore the store to its state after the entry `seq`; or only a directory (`path` in the URL) or a memory
+    (`memory`)."""
     return _answer(request, store, tasks.to_moment(store, seq, choice.scope_of(store, request.GET)))
 
 

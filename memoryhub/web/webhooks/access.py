@@ -60,7 +60,8 @@ def list_url(store: MemoryStore | None) -> str:
 
 
 def done(verb: Callable[[], T]) -> T:
-    """Run an action on a webhook and return its result. Raise Http404 if the webhook has just been deleted."""
+    """Call `verb`, which acts on a webhook, and return its result. Raise Http404 if the webhook has just been
+    deleted."""
     try:
         return verb()
     except NoSuchWebhook:

@@ -76,7 +76,8 @@ def moments(request: Request, store: MemoryStore) -> HttpResponse:
 @require_safe
 @in_store(Role.VIEWER)
 def moment(request: Request, store: MemoryStore, seq: int, path: str = "") -> HttpResponse:
-    """Show the children of a directory after an entry. If there was a memory at the path, redirect to the memory."""
+    """Show the children of a directory after the entry `seq`. If there was a memory at the path, redirect to the
+    memory."""
     if past.is_gone(store.id, seq):
         return to_choice(store, seq, Scope(f"/{path}" if path else ""))
     entry = entry_of(store, seq)
@@ -128,7 +129,7 @@ def _rows(store: MemoryStore, seq: int, listing: Listing) -> list[Row]:
 
 
 def to_choice(store: MemoryStore, seq: int, scope: Scope) -> HttpResponse:
-    """Redirect to the choice of a moment; that page says that the entry of the requested moment was removed."""
+    """Redirect to the page on which a person chooses a moment; that page says that the entry `seq` was removed."""
     return HttpResponseRedirect(addresses.of_choice(store.id, scope, seq=str(seq)))
 
 
@@ -157,7 +158,7 @@ def page(request: Request, store: MemoryStore, entry: AuditEntry, scope: Scope, 
 
 
 def slider(store: MemoryStore, seq: int, scope: Scope) -> dict[str, Any]:
-    """Return the template context for the slider over a store's entries."""
+    """Return the template context for the slider over a store's entries; it stands at the entry `seq`."""
     last = past.last_seq(store.id)
     first = removed_history.first_seq(store.id)
     shown = {
@@ -173,7 +174,7 @@ def slider(store: MemoryStore, seq: int, scope: Scope) -> dict[str, Any]:
 
 
 def entry_context(store: MemoryStore, seq: int) -> dict[str, Any]:
-    """Return the template context that describes an entry in words."""
+    """Return the template context that describes the entry `seq` in words."""
     entry = AuditEntry.objects.of_chain(store.id).in_brief().filter(seq=seq).first()
     if entry is None:
         return {"hint": None, "words": ""}
@@ -182,7 +183,8 @@ def entry_context(store: MemoryStore, seq: int) -> dict[str, Any]:
 
 
 def steps(store: MemoryStore, seq: int, scope: Scope) -> dict[str, str]:
-    """Return the URLs of the `previous` and the `next` state of the scope; a missing state has no URL."""
+    """Return the URLs of the state of the scope before (`previous`) and after (`next`) its state at the entry `seq`; a
+    missing state has no URL."""
     current = past.changed_at_or_before(store.id, seq, scope.path)
     earlier = past.changed_at_or_before(store.id, current - 1, scope.path) if current else None
     later = past.changed_after(store.id, seq, scope.path)

@@ -87,7 +87,8 @@ def is_path(path: str) -> bool:
 
 def asked(store_id: str, last: int, given: QueryDict, *, seq: str = "seq", at: str = "at") -> Asked:
     """Return the entry that the query names by its number or by a date; `seq` and `at` are the names of these two
-    parameters. A moment outside the existing entries becomes the nearest of them."""
+    parameters. A moment outside the existing entries becomes the nearest of them. `last` is the seq of the newest
+    entry."""
     if written := given.get(seq, ""):
         return _by_number(written, last, removed_history.start_of(store_id))
     if not (written := given.get(at, "")):
@@ -121,7 +122,7 @@ def _by_number(value: str, last: int, start: removed_history.Start | None) -> As
 
 
 def shortcuts(request: Request, store: MemoryStore, last: int) -> list[Shortcut]:
-    """Return the shortcuts to an hour, a day, a week, two weeks and 30 days ago.
+    """Return the shortcuts to an hour, a day, a week, two weeks and 30 days ago. `last` is the seq of the newest entry.
 
     A shortcut is left out if it is before the first entry, or if no entry was written since then.
     """

@@ -33,7 +33,7 @@ class Around:
 @require_safe
 @in_store(Role.VIEWER)
 def moment_memory(request: Request, store: MemoryStore, seq: int, memory_id: str) -> HttpResponse:
-    """Show the memory's text after an entry, or say that it was deleted or did not exist yet."""
+    """Show the memory's text after the entry `seq`, or say that it was deleted or did not exist yet."""
     if past.is_gone(store.id, seq):
         return moments.to_choice(store, seq, Scope(memory=memory_id))
     entry = moments.entry_of(store, seq)
@@ -72,7 +72,8 @@ def moment_memory(request: Request, store: MemoryStore, seq: int, memory_id: str
 
 
 def _state(version: MemoryVersion | None, store_id: str, memory_id: str, seq: int) -> str:
-    """Return `none` (not created yet), `removed` (the version was removed), `deleted`, `redacted` or `there`."""
+    """Return the state of a memory after the entry `seq`: `none` (not created yet), `removed` (the version was
+    removed), `deleted`, `redacted` or `there`. `version` is the version at that moment, or None."""
     if version is None:
         return "removed" if past.were_there(store_id, [memory_id], seq) else "none"
     if version.operation == Operation.DELETED:
@@ -87,7 +88,8 @@ def _content(version: MemoryVersion | None) -> str | None:
 
 
 def _around(memory: Memory, version: MemoryVersion | None, seq: int) -> Around:
-    """Return the nearest remaining versions before and after the moment."""
+    """Return the nearest remaining versions before and after `version`. If `version` is None, return only the first one
+    after the entry `seq`."""
     if version is not None:
         return Around(older_than(memory, version.number).first(), newer_than(memory, version.number).first())
     versions = MemoryVersion.objects.of_memory(memory)

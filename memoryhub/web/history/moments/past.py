@@ -31,7 +31,7 @@ def entry_at(store_id: str, seq: int) -> AuditEntry | None:
 
 
 def is_gone(store_id: str, seq: int) -> bool:
-    """Return whether the store had this entry and it has been removed from the start of the chain."""
+    """Return whether the store had the entry `seq` and it has been removed from the start of the chain."""
     return seq > 0 and AuditChain.objects.filter(pk=store_id, start_seq__gte=seq).exists()
 
 

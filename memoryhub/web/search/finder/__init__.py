@@ -44,7 +44,8 @@ def _page(request: Request, store: MemoryStore) -> HttpResponse:
 
 
 def rows(store_id: str, seq: int, query: str, limit: int = MOST) -> SafeString:
-    """Return the best matches of a query in a store as list items."""
+    """Return, as list items, the best matches of a query among the paths of a store. `seq` is the seq of the store's
+    last entry."""
     entries = cache.paths_of(store_id, seq).find(query, limit)
     return rows_of(store_id, entries, words_of(query))
 
