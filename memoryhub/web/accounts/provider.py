@@ -101,7 +101,7 @@ def forget() -> None:
 
 def address(*, back: str, state: str, nonce: str, verifier: str, again: bool) -> str:
     """Return the address at the provider where a person signs in. With `again`, the person has to sign in even if
-    already signed in at the provider.
+    already signed in at the provider. `back` is the address to which the provider sends the person afterwards.
 
     The address has the parameter `max_age`, so that the provider also says when the person signed in there.
     """

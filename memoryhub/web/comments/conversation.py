@@ -81,8 +81,8 @@ def page_context(request: Request, store: MemoryStore, memory: Memory, **more: A
 
 
 def _quoted(store: MemoryStore, memory: Memory, version: MemoryVersion | None, first: Comment) -> Lines | None:
-    """Return the lines on which a conversation began, as they were, with sensitive values masked. Return None if it
-    began on no lines."""
+    """Return the lines on which a conversation began, as they were, with sensitive values masked; at most MOST_QUOTED.
+    Return None if it began on no lines, or if the text of its version no longer exists."""
     if version is None or version.content is None or first.first is None:
         return None
     seen = masking.shown(version.content, masking.cover_of(store.pk, memory.pk))

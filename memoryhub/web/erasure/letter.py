@@ -154,7 +154,7 @@ def _row(store: MemoryStore, receipt: Receipt, texts: Sequence[str]) -> Row:
 def _memories(receipt: Receipt, entry: AuditEntry | None) -> list[Memory]:
     """Return the memories to read after an erasure, sorted by path. A live memory is among them if the erasure changed
     its newest version. A memory in the trash is among them if the erasure changed any of its versions. There are at
-    most `erasure.MOST_TOLD` of each."""
+    most `erasure.MOST_TOLD` of each; there are none if the erasure's entry is None."""
     if entry is None:
         return []
     newest = told_of(entry.input).get("newest", ())

@@ -121,7 +121,8 @@ def _of_versions(memory: Memory) -> Iterator[ExportRow]:
 def _of_version(
     version: MemoryVersion, by: AuditEntry | Origin | None, names: Mapping[str, str], decision: Review | None
 ) -> ExportRow:
-    """Return a row of the table. `by` is the entry that made the version, or the author of an imported version."""
+    """Return a row of the table. `by` is the entry that made the version, or the author of an imported version. `names`
+    is {session id: name}, and `decision` the last decision about the version, if there is one."""
     entry, origin = (None, by) if isinstance(by, Origin) else (by, None)
     return {
         "number": version.number,

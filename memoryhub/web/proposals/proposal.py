@@ -321,8 +321,8 @@ def _with_gone(store: MemoryStore, rows: Sequence[Row]) -> list[Row]:
 
 
 def _with_outcomes(rows: Sequence[Row], details: Mapping[str, Any], was: Proposed) -> list[Row]:
-    """Return the rows of a decided proposal, with the outcome of each change if the entry of the decision can be
-    read."""
+    """Return the rows of a decided proposal, with the outcome of each change. `details` are the details of the
+    decision's entry; if they cannot be read, the rows are returned unchanged."""
     if not (isinstance(details.get("merged"), list) and isinstance(details.get("refused"), list)):
         return list(rows)
     outcome = dict.fromkeys(details["merged"], "merged") | dict.fromkeys(details["refused"], "left")

@@ -162,7 +162,9 @@ def _named(store_id: str, path: str, memory: str, day: str = "") -> Named:
 
 
 def pictures(store_id: str, at: datetime, tried: Sequence[Policy] | None, *, against_saved: bool) -> Sequence[Picture]:
-    """Return the two charts of the weeks before and after a moment. They take several times as long as the lists."""
+    """Return the two charts of the weeks before and after the moment `at`, by the policies `tried` (None: the saved
+    ones). `against_saved` adds the numbers of the saved policies. The charts take several times as long as the
+    lists."""
     return past(store_id, at, tried, against_saved), coming(store_id, at, tried, against_saved)
 
 

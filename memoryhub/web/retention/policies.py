@@ -138,7 +138,10 @@ def _second(
     request: Request, store: MemoryStore | None, settings: PolicySettings, what: str, more: Words
 ) -> HttpResponse | None:
     """Return the page that asks for the permission of a second person, or None if the hub does not require it. A policy
-    needs this permission because it removes memories permanently."""
+    needs this permission because it removes memories permanently.
+
+    `what` are words for what is done to the policy; `more` are further facts for the second person.
+    """
     does = sentences.sentences(settings.as_policy(store.pk if store else None, ""))
     paused = [(_("State"), _("Paused"))] if settings.paused else []
     words = [

@@ -81,7 +81,8 @@ class Result:
 
 
 def results(hits: Iterable[Hit], stores: Mapping[str, MemoryStore], words: Sequence[str]) -> list[Result]:
-    """Return the hits as results in the same order; adjacent hits of one memory become one result."""
+    """Return the hits as results in the same order; adjacent hits of one memory become one result. `stores` has the
+    store of each hit by id; the `words` are marked in the excerpts."""
     hits = list(hits)
     by_place: dict[tuple[str, int], AuditEntry] = {}
     for store_id in {hit.row.store for hit in hits}:

@@ -251,9 +251,10 @@ def _one_with_raw(call: Call, entry: AuditEntry | None, masked: Entries) -> Call
 
 
 def shown_lines(first: int | None, last: int | None, total: int | None) -> tuple[int, int] | None:
-    """Return the range of lines that an answer showed, or None if it showed no lines.
+    """Return the range of lines from `first` to `last` that an answer showed, or None if one of these is None.
 
-    A full view also shows an empty line after the last line; the range does not include it.
+    `total` is the number of lines of the version, if it is known. A full view also shows an empty line after the last
+    line; the range does not include it.
     """
     if first is None or last is None:
         return None

@@ -196,7 +196,8 @@ def _known(seen: Iterable[_Seen], counts: Callable[[str, int, datetime], bool]) 
 
 
 def _piece(store: MemoryStore, version: MemoryVersion, calls: Sequence[_Call], total: int | None) -> Piece:
-    """Return the session's knowledge of a version; `calls` are sorted newest first."""
+    """Return the session's knowledge of a version; `calls` are sorted newest first. `total` is the number of lines of
+    the version, or None if it is not known."""
     shown = (shown_lines(first, last, total) for *_rest, first, last in calls)
     spans = joined([lines for lines in shown if lines])
     url = reverse("version", args=[store.pk, version.pk])

@@ -84,7 +84,8 @@ def _steps(stores: Sequence[str], at: datetime, *, invited: bool, reviewed: bool
 
 
 def _connect(stores: Sequence[str], at: datetime, *, wrote: bool) -> Step:
-    """Return the step for connecting an agent: issue a key, then wait for the first call with a key."""
+    """Return the step for connecting an agent: issue a key, then wait for the first call with a key. `wrote` means that
+    an agent has already written; the step is then done."""
     title = _("Connect an agent")
     of_agents = Key.objects.exclude(pk__in=Key.objects.of_hub())
     newest = of_agents.usable(at).newest().first()

@@ -147,7 +147,7 @@ def _asked(request: Request, store: MemoryStore | None, form: WebhookForm, webho
 
 
 def _secret(request: Request, webhook: Webhook, heading: str) -> HttpResponse:
-    """Show a secret, on a page that is not cached."""
+    """Show the secret of a webhook, on a page that is not cached and has the heading `heading`."""
     secret, *before = manage.secrets_of(webhook, timezone.now())
     shown = {
         "webhook": webhook,

@@ -182,7 +182,8 @@ def password_link(request: Request, user_id: str) -> HttpResponse:
 
 
 def shown_link(request: Request, invitation: Invitation, token: str, back: str) -> HttpResponse:
-    """Show the link of an invitation, which cannot be shown again."""
+    """Show the link of an invitation, which cannot be shown again. `token` is the secret in the link; `back` is the URL
+    of the page to which the person returns."""
     beside = actions.beside(invitation, timezone.now())
     shown = {
         "invitation": invitation,

@@ -101,8 +101,8 @@ def chips_of(wanted: KeyValues, words: Mapping[str, str]) -> Iterator[Chip]:
 
 
 def _dated(value: str, said: str) -> str:
-    """Return a period in words, with the days that it covers now. A single day or an unknown period is returned
-    unchanged."""
+    """Return a period in words, with the days that it covers now. `value` is the period as the filter has it, and
+    `said` the same in words. For a single day or an unknown period, return `said` alone."""
     zone = timezone.get_current_timezone()
     try:
         found = None if is_date(value) else period(value, timezone.now(), zone)

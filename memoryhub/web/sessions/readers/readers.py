@@ -141,7 +141,8 @@ def _every(memory: Memory) -> History:
 
 
 def _first(version: MemoryVersion, followed: Followed | None, every: History | None) -> int:
-    """Return the number of the first version that the page is about, even if that version was removed."""
+    """Return the number of the first version that the page is about, even if that version was removed. The page is
+    about all versions (`every`) or one line (`followed`); if both are None, it is about `version` alone."""
     if every is None:
         return followed.since if followed else version.number
     return 1 if every.whole or every.oldest_kept else every.rows[0].number
@@ -220,7 +221,8 @@ def _line(written: str, version: MemoryVersion) -> tuple[int | None, str]:
 def _rows(
     memory: Memory, version: MemoryVersion, followed: Followed | None, every: History | None
 ) -> tuple[list[Row], dict[int, LineSet | None]]:
-    """Return the versions to search for, and {version number: lines to search for (None: any line)}.
+    """Return the versions to search for, and {version number: lines to search for (None: any line)}. These are all
+    versions (`every`) or those with one line (`followed`); if both are None, `version` alone.
 
     A redacted version between two versions with the line is included, because it may have contained the line.
     """
