@@ -60,7 +60,7 @@ def _again(request: Request) -> HttpResponse:
 @signed_in
 @require_http_methods(["GET", "HEAD", "POST"])
 def page(request: Request) -> HttpResponse:
-    """Show the app and the passkeys of the person.
+    """Show the person's authenticator app and passkeys.
 
     On POST, ask the person for a proof of who they are, so that the app and the passkeys can be changed.
     """
@@ -82,7 +82,7 @@ def page(request: Request) -> HttpResponse:
 @signed_in
 @require_http_methods(["GET", "HEAD", "POST"])
 def app(request: Request) -> HttpResponse:
-    """Show the secret for a new app. On POST, add the app if the code that it made is right."""
+    """Show the secret for a new authenticator app. On POST, add the app if the code that it made is right."""
     if not is_fresh(request):
         return redirect("second_step")
     user = person(request)
@@ -116,7 +116,7 @@ def _picture(user: User, secret: str) -> str:
 @signed_in
 @require_POST
 def remove(request: Request, authenticator_id: str) -> HttpResponse:
-    """Remove the app, with its recovery codes, or a passkey of the person."""
+    """Remove one of the person's second steps: the authenticator app with its recovery codes, or a passkey."""
     if not is_fresh(request):
         return see_other(request, "second_step")
     user = person(request)
@@ -135,7 +135,7 @@ def remove(request: Request, authenticator_id: str) -> HttpResponse:
 @superuser_only
 @require_POST
 def remove_all(request: Request, user_id: str) -> HttpResponse:
-    """Remove the app and the passkeys of a person who has lost them."""
+    """Remove the authenticator app and the passkeys of a person who has lost them."""
     user = get_object_or_404(User, pk=user_id)
     if (asks := guard(request, "remove_proofs", lambda: [(_("Person"), f"{user} ({user.email})")])) is not None:
         return asks

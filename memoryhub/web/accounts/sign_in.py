@@ -73,7 +73,7 @@ def _recognised(request: Request, form: SignInForm) -> User | None:
 
 
 def next_step(request: Request, user: User, url: str) -> HttpResponse:
-    """Sign in a person whose password was right. If the person has an app, ask for its code first."""
+    """Sign in a person whose password was right. If the person has an authenticator app, ask for its code first."""
     if not authenticators.needs_code(user):
         return welcome(request, user, url)
     step = {"user": user.id, "hash": user.get_session_auth_hash(), "next": url}

@@ -114,7 +114,7 @@ def _old(store: str, versions: MemoryVersionQuerySet, limit: int) -> list[Row]:
 
 def trash(store: str, after: Key, limit: int, prefix: str | None) -> list[Row]:
     """Return the last versions of at most `limit` memories in the trash, newest deletion first: those after the key
-    `after`, or the first ones if it is empty."""
+    `after`, or the first ones if it is empty. `prefix` is not used."""
     memories = Memory.objects.in_trash().filter(store_id=store)
     if not after:
         return _trash(store, memories, limit)

@@ -142,8 +142,8 @@ def _values(user: User, key: str, typed: str, store_id: str) -> Iterable[tuple[s
 
 
 def _stores(user: User, words: Sequence[str]) -> list[tuple[str, str]]:
-    """Return (value, name) of stores: the value is the name or, if several of the stores share a name, the id. For
-    administrators of the hub, the hub itself is among them."""
+    """Return (value, name) of the stores whose names have the typed words: the value is the name or, if several of the
+    stores share a name, the id. For administrators of the hub, the hub itself can be among them."""
     found = names.stores(user, words, MOST_NAMES)
     alike = [name for _id, name in found]
     hub = [(HUB, _("The hub itself"))] if user.is_superuser and names.has_words(HUB, words) else []

@@ -35,7 +35,8 @@ def ending_of(text: str) -> str:
 
 
 def pasted_key(user: User, hint: str) -> Iterator[tuple[str, str]]:
-    """Yield (URL, words) of the pages on which a person can act on a key that they pasted."""
+    """Yield (URL, words) of the pages on which a person can act on a key that they pasted. `hint` is the end of the
+    key."""
     found = list(keys_ending(user, hint))
     yield from found
     if MemoryStore.objects.administered_by(user).exists():

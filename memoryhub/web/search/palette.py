@@ -147,7 +147,8 @@ def _pages(user: User, words: Sequence[str], store_id: str) -> Iterable[Group]:
 
 
 def _is_meant(name: str, also: str, words: Sequence[str]) -> bool:
-    """Return whether each typed word is in the name of a page, or is the beginning of another word for the page."""
+    """Return whether each typed word is in the name of a page, or is the beginning of another word for the page. These
+    other words are in `also`."""
     others = [other for one in also.split() for other in words_of(one)]
     return all(names.has_words(name, [word]) or any(other.startswith(word) for other in others) for word in words)
 

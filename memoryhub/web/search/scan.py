@@ -246,8 +246,9 @@ def _looked_at(wanted: Wanted, store: str, rows: Sequence[Row]) -> Iterator[tupl
 
 
 def _texts(store: str, rows: Sequence[Row], masked: bool) -> dict[str, str]:
-    """Return {text id: text} for the first of these rows. There are at most BATCH_ROWS rows, and their texts have at
-    most BATCH_BYTES together. The first text is returned even if it alone is larger."""
+    """Return {text id: text} for the first of these rows; `masked` means that the texts are masked. There are at most
+    BATCH_ROWS rows, and their texts have at most BATCH_BYTES together. The first text is returned even if it alone is
+    larger."""
     ids: list[str] = []
     size = 0
     for row in rows[:BATCH_ROWS]:

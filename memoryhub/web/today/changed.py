@@ -261,5 +261,5 @@ def _deletion(
 
 
 def _first_id(prefix: str, at: datetime) -> str:
-    """Return an id that sorts before all ids made at this moment or later."""
+    """Return an id with the prefix `prefix` that sorts before all such ids made at this moment or later."""
     return ids.derived_id(prefix, at, bytes(10))

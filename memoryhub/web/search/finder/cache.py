@@ -126,7 +126,8 @@ class _Store:
 
     def _add(self, places: dict[str, int], moved: dict[str, str]) -> None:
         """Add an index for the memories in `moved`. The newest indexes are merged into it if they are small, so that
-        the number of indexes stays low."""
+        the number of indexes stays low. `places` is {memory: number of the index with its newest path}, and is
+        updated."""
         indexes = dict(self.shown.indexes)
         while len(indexes) > 1 and len(indexes[last := max(indexes)]) <= 2 * len(moved):
             old = indexes.pop(last)
