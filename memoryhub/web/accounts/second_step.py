@@ -116,7 +116,7 @@ def _picture(user: User, secret: str) -> str:
 @signed_in
 @require_POST
 def remove(request: Request, authenticator_id: str) -> HttpResponse:
-    """Remove one of the person's second steps: the authenticator app with its recovery codes, or a passkey."""
+    """Remove the person's authenticator app with its recovery codes, or one of the person's passkeys."""
     if not is_fresh(request):
         return see_other(request, "second_step")
     user = person(request)
