@@ -16,7 +16,7 @@ ONE: dict[str, Callable[[MemoryVersion, Act, int], Done | None]] = {
     "unflag": lambda version, act, _: decisions.flag(version.store_id, [version.pk], act, flagged=False),
 }
 """{decision: its action on one version}. The last argument of an action is the number of earlier versions that it
-includes, as the page has said before."""
+includes; the person has seen this number on the page."""
 
 MANY: dict[str, Callable[[str, Sequence[str], Act], tuple[Done | None, int]]] = {
     "approve": lambda store, versions, act: (decisions.approve_many(store, versions, act), 0),

@@ -70,8 +70,8 @@ class Page:
 
 
 class Beside(Protocol):
-    """Rows that a page shows among its versions, such as proposals. They have the same order as the versions, but a
-    place of their own."""
+    """Rows that a page shows among its versions, such as proposals. They have the same order as the versions. The
+    `place` of the page's versions does not say where these rows continue."""
 
     def first(self) -> Row | None:
         """Return the next row without taking it. Return None if there are no more rows, or if the limit of scanned rows
