@@ -44,8 +44,8 @@ def agents(request: Request) -> HttpResponse:
 
 
 def _matching(user: User, query: str) -> AgentQuerySet:
-    """Return the agents that the person may see, if their name contains the query or one of their keys ends with the
-    query."""
+    """Return the agents that the person may see. With a query, return only those agents whose name contains the query,
+    or one of whose keys has the same last characters as the query."""
     found = Agent.objects.visible_to(user)
     if not query:
         return found

@@ -66,7 +66,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """The stores that a person may see, with their roles there."""
+    """The stores (ids) that a person may see, and the person's role in each. Events are shown as of the moment `at`."""
 
     user: User
     stores: Sequence[str]

@@ -155,7 +155,8 @@ def was_there(store_id: str, directory: str, seq: int) -> bool:
 def alive_at(store_id: str, path: str, seq: int) -> MemoryVersion | None:
     """Return the version that was current at a path after the entry `seq`, or None.
 
-    Only the last TOGETHER versions at the path are examined, because older ones cannot have been current.
+    Only the last TOGETHER versions at the path are examined. That is enough, because one entry leaves at most two
+    versions at a path.
     """
     at_path = MemoryVersion.objects.filter(store_id=store_id).at(path).filter(seq__lte=seq)
     newest = at_path.order_by("-seq")[:TOGETHER]
