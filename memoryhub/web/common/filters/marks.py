@@ -29,7 +29,8 @@ from memoryhub.web.common.versions.writers import agents_of
 
 @dataclass(frozen=True, slots=True)
 class MarkFilter:
-    """The filter `is`: marks that a memory must have, and marks that it must not have, as the person `user` sees it."""
+    """The filter `is`: marks that a memory must have, and marks that it must not have. `user` is the id of the person;
+    the mark MINE means that the review is assigned to this person."""
 
     has: frozenset[str] = frozenset()
     has_not: frozenset[str] = frozenset()
