@@ -39,7 +39,7 @@ MOST_STORES = 20
 @superuser_only
 @require_http_methods(["GET", "HEAD", "POST"])
 def issue_key(request: Request, agent_id: str) -> HttpResponse:
-    """Issue a key to some or all memory stores."""
+    """Issue a key to an agent; the key can access some or all memory stores."""
     agent = get_object_or_404(Agent, pk=agent_id)
     initial = {"stores": [asked(request, "store")]}
     form = IssueKeyForm(request.POST if request.method == "POST" else None, initial=initial)

@@ -74,7 +74,8 @@ NEW_ROW: Row = {"effect": Effect.PROPOSE.value, "verbs": ALL, "pattern": "/", "w
 UNTOUCHED: Row = {**NEW_ROW, "verbs": sorted(ALL), "reason": "", "only_if": "", "until": "", "most": ""}
 """The submitted values of a row that a person has added and not changed."""
 LIMIT: Row = UNTOUCHED | {"effect": Effect.REFUSE.value}
-"""The submitted values, without the agent, of the row with which an agent's page opens the form."""
+"""The submitted values of the one row that the form of a limit begins with. The row names an agent; these values do
+not."""
 
 
 class PathRuleForm(forms.Form):

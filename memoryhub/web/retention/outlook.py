@@ -151,7 +151,8 @@ def _spared(store_id: str, held: set[str]) -> list[Named]:
 
 
 def soon(store_id: str, at: datetime, tried: Sequence[Policy] | None, policy: str | None) -> Soon:
-    """Return the memories that expire next by a policy, or by all policies if it is None."""
+    """Return the memories that expire next by the policy with the id `policy`, or by any policy if it is None. The
+    policies are `tried` or, if this is None, the saved ones."""
     found = week_by_week.coming_first(store_id, at, tried, policy, MOST_SOON)
     rows = [_named(store_id, one.path, one.memory, sentences.day(one.at)) for one in found]
     return Soon(rows, policy is not None)
