@@ -21,8 +21,8 @@ from memoryhub.web.common.responses import client_address, not_now
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def forgotten(request: Request) -> HttpResponse:
-    """Ask for an e-mail address, and have a link sent there. The page shown is the same whether or not an account has
-    this address."""
+    """Ask for an e-mail address. If an account has this address, have a link for a new password sent there. The page
+    shown is the same if no account has it."""
     if request.user.is_authenticated:
         return redirect("account")
     form = ForgottenForm(request.POST if request.method == "POST" else None)
