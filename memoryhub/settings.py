@@ -119,10 +119,10 @@ def limit_of(variable: str, default: int) -> int | None:
 
 SECRET_KEY = kept_secret("SECRET_KEY", "secret_key")
 MEMORYHUB_AUDIT_KEY = kept_secret("MEMORYHUB_AUDIT_KEY", "audit_key").encode()
-MEMORYHUB_BACKUP_PASSPHRASE = os.environ.get("MEMORYHUB_BACKUP_PASSPHRASE") or text_of(
+MEMORYHUB_BACKUP_PASSPHRASE = os.environ.get("MEMORYHUB_BACKUP_PASSPHRASE", "").strip() or text_of(
     os.environ.get("MEMORYHUB_BACKUP_PASSPHRASE_FILE", "")
 )
-MEMORYHUB_BACKUP_RECIPIENT = os.environ.get("MEMORYHUB_BACKUP_RECIPIENT", "")
+MEMORYHUB_BACKUP_RECIPIENT = os.environ.get("MEMORYHUB_BACKUP_RECIPIENT", "").strip()
 MEMORYHUB_CHECKPOINT_FILE = DATA_DIR / "checkpoints.jsonl"
 MEMORYHUB_URL = (os.environ.get("MEMORYHUB_URL") or "http://127.0.0.1:8000").rstrip("/")
 TRUSTED_PROXIES = words("TRUSTED_PROXIES")

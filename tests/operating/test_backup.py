@@ -189,6 +189,23 @@ def waited_for(happened: Callable[[], bool], seconds: float = 120) -> None:
 
 
 @pytest.mark.push
+def test_a_backup_of_a_hub_whose_secrets_end_with_a_line_break_is_put_back_where_they_are_set(place: Path) -> None:
+    """As the secrets of Kubernetes often do. A file of a secret is read without it."""
+    put_migrated(place / "data")
+    secrets = {"MEMORYHUB_AUDIT_KEY": "thirty-two characters and more of them\n", "SECRET_KEY": "s" * 40 + "\n"}
+    hub = Hub(place / "data", **RECIPIENT, **secrets)
+    hub.command("create_store", "Written with this key")
+    made = backed_up(place, **RECIPIENT, **secrets)
+    assert made.returncode == 0, made.stderr
+    file, there = newest(place), place / "restored"
+    told = restored(file, there)
+    assert told.returncode == 1 and "set MEMORYHUB_AUDIT_KEY to exactly what it was" in told.stderr
+    told = restored(file, there, **secrets)
+    assert told.returncode == 0 and "audit entries are right" in told.stdout, told.stderr
+    assert "All" in Hub(there, **secrets).command("verify_audit").stdout
+
+
+@pytest.mark.push
 def test_a_damaged_file_and_a_wrong_key_are_named_and_change_nothing(place: Path) -> None:
     put_migrated(place / "data")
     assert backed_up(place, **RECIPIENT).returncode == 0

@@ -9,7 +9,7 @@ import hashlib
 import os
 import threading
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -108,10 +108,10 @@ def identity(path: Path, passphrase: str, identities: str) -> list[Any]:
         return _identities(identities)
     if not passphrase:
         raise NotOpened("The backup needs its passphrase: set MEMORYHUB_BACKUP_PASSPHRASE to it.")
-    try:
-        return [pyrage.x25519.Identity.from_str(pyrage.passphrase.decrypt(block, passphrase).decode())]
-    except pyrage.DecryptError:
-        raise NotOpened("MEMORYHUB_BACKUP_PASSPHRASE is not the passphrase of this backup.") from None
+    for tried in (passphrase, f"{passphrase}\n"):  # older hubs took a line break at the end of the variable with it
+        with suppress(pyrage.DecryptError):
+            return [pyrage.x25519.Identity.from_str(pyrage.passphrase.decrypt(block, tried).decode())]
+    raise NotOpened("MEMORYHUB_BACKUP_PASSPHRASE is not the passphrase of this backup.")
 
 
 def _identities(text: str) -> list[Any]:

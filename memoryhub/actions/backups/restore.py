@@ -100,6 +100,11 @@ def _require_belonging(manifest: Manifest, work: Path) -> None:
             raise Failed(f"{there} is of another hub. Restore into another data directory, or move it away first.")
         if os.environ.get(variable) and os.environ[variable].encode() != kept:
             raise Failed(f"{variable} is set, and is not the one of the backup. Leave it out, or set it to that one.")
+        if not os.environ.get(variable) and kept != kept.strip():
+            raise Failed(
+                f"The {name} of the backup begins or ends with a blank or a line break, and a file cannot keep that:"
+                f" set {variable} to exactly what it was in the hub of the backup."
+            )
 
 
 def finish(act: Act, name: str, *, accept: bool) -> Verdict:

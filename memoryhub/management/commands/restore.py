@@ -114,8 +114,7 @@ def finished(file: Path, unpacked: Unpacked, unverified: bool) -> str:
 
     `unverified` accepts a backup whose audit is not right. Raises Failed if the process fails.
     """
-    own = {"MEMORYHUB_DATA_DIR": str(unpacked.directory)}
-    environment = {name: value for name, value in os.environ.items() if name not in restore.SECRETS.values()} | own
+    environment = {**os.environ, "MEMORYHUB_DATA_DIR": str(unpacked.directory)}
     if connection.vendor == "sqlite":
         environment.pop("DATABASE_URL", None)
     options = ["--unverified"] if unverified else []

@@ -88,6 +88,11 @@ def test_a_wrong_passphrase_is_not_called_damage_and_damage_not_a_wrong_passphra
         encryption.identity(file, "seven words that no one knows", "")
 
 
+def test_a_passphrase_opens_what_was_made_with_a_line_break_at_its_end(tmp_path: Path) -> None:
+    file = written(tmp_path / "made", Keys(passphrase="seven words that no one knows\n"))
+    assert encryption.identity(file, "seven words that no one knows", "")
+
+
 def test_a_passphrase_can_be_in_a_file(tmp_path: Path) -> None:
     (tmp_path / "passphrase").write_text("seven words that no one knows\n")
     assert text_of(str(tmp_path / "passphrase")) == "seven words that no one knows"
