@@ -76,6 +76,7 @@ class Bucket:
         with refusals():
             self.bucket.put(self.prefix + name, file)
             if self.bucket.sizes(self.prefix + name).get(self.prefix + name) != file.stat().st_size:
+                self.remove(name)  # or it would count as a backup when older ones are deleted
                 raise Failed(f"{self.address} has not the whole file.")
         return f"{self.address}/{name}"
 

@@ -183,9 +183,12 @@ def _blocks(body: IO[bytes] | bytes, size: int) -> Iterator[bytes]:
 def _tree(answer: bytes) -> ET.Element:
     """Return an answer's XML without its namespace."""
     try:
-        return ET.fromstring(re.sub(rb' xmlns="[^"]*"', b"", answer, count=1))
+        tree = ET.fromstring(re.sub(rb' xmlns="[^"]*"', b"", answer, count=1))
     except ET.ParseError as error:
         raise Refused("The S3 server’s answer cannot be read.") from error
+    if tree.tag == "Error":  # with status 200
+        raise Refused(f"The S3 server refused: {_said(answer)}")
+    return tree
 
 
 def _size(item: ET.Element) -> int:

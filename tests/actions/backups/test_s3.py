@@ -38,6 +38,7 @@ class Server(ThreadingHTTPServer):
     refused: int
     sends: int | None = None
     says: bytes | None = None
+    keeps: int | None = None
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -73,7 +74,7 @@ class Handler(BaseHTTPRequestHandler):
             self.server.parts[query["partNumber"]] = body
             self.answer(etag=f'"{query["partNumber"]}"')
         elif self.command == "PUT":
-            objects[key] = body
+            objects[key] = body[: self.server.keeps]
             self.answer()
         elif self.command == "POST" and "uploads" in query:
             self.answer(b'<R xmlns="http://x"><UploadId>u</UploadId></R>')
@@ -142,12 +143,21 @@ def test_a_file_is_stored_listed_fetched_and_deleted(
         (b"<L><Contents><Key>a</Key><Size>many</Size></Contents></L>", "cannot be read"),
         (b"<L>" + bytes(s3.LARGEST) + b"</L>", "cannot be read"),
         (b"<html>", "cannot be read"),
+        (b"<Error><Code>InternalError</Code><Message>Try again.</Message></Error>", "refused: Try again."),
     ],
 )
 def test_a_list_that_no_server_should_send_is_a_sentence(server: Server, says: bytes, why: str) -> None:
     server.says = says
     with pytest.raises(Failed, match=why):
         targets.Bucket("s3://bucket").names()
+
+
+def test_a_file_that_was_stored_in_part_does_not_stay_as_a_backup(server: Server, tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(bytes(1000))
+    server.keeps = 500
+    with pytest.raises(Failed, match="has not the whole file"):
+        targets.Bucket("s3://bucket/hub").keep(tmp_path / "file", "a")
+    assert server.objects == {}
 
 
 def test_a_refusal_is_one_line_without_control_characters() -> None:
