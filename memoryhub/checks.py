@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from email.utils import parseaddr
 from importlib.util import find_spec
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Info, Warning as Concern
@@ -56,6 +56,14 @@ def _is_address(text: str) -> bool:
         return url.scheme in ("http", "https") and bool(url.hostname) and url.port != 0 and not more
     except ValueError:
         return False
+
+
+def _split(text: str) -> SplitResult:
+    """Return the parts of an address, all empty if it has none, such as `https://[::1`."""
+    try:
+        return urlsplit(text)
+    except ValueError:
+        return urlsplit("")
 
 
 def _url() -> Iterator[CheckMessage]:
@@ -163,7 +171,7 @@ def _provider() -> Iterator[CheckMessage]:
             hint="Set TRUSTED_PROXIES to the address of the proxy that authenticates people.",
             id="memoryhub.E045",
         )
-    parts = urlsplit(issuer)
+    parts = _split(issuer)
     is_here = parts.hostname in ("127.0.0.1", "::1", "localhost")
     if issuer and not (parts.hostname and (parts.scheme == "https" or (parts.scheme == "http" and is_here))):
         yield Error(
@@ -184,7 +192,7 @@ def _provider() -> Iterator[CheckMessage]:
 
 
 def _claude() -> Iterator[CheckMessage]:
-    address = urlsplit(settings.ANTHROPIC_BASE_URL)
+    address = _split(settings.ANTHROPIC_BASE_URL)
     if address.scheme not in ("http", "https") or not address.hostname:
         yield Error(
             "ANTHROPIC_BASE_URL is not the address of an API.",  # which may hold a password

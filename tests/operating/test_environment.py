@@ -170,6 +170,8 @@ def test_the_settings_of_claude_runs_are_checked(settings: Any, monkeypatch: pyt
     settings.ANTHROPIC_BASE_URL = "api.anthropic.com"
     settings.MEMORYHUB_EXPERIMENTAL = ["dreams", "flying"]
     assert {"memoryhub.E032", "memoryhub.E036"} <= set(ids(checks.environment()))
+    settings.ANTHROPIC_BASE_URL = settings.MEMORYHUB_OIDC_ISSUER = "https://[::1"  # which Python does not split
+    assert {"memoryhub.E032", "memoryhub.E041"} <= set(ids(checks.environment()))
 
 
 def test_each_problem_has_an_id_of_its_own() -> None:
