@@ -124,7 +124,7 @@ MEMORYHUB_BACKUP_PASSPHRASE = os.environ.get("MEMORYHUB_BACKUP_PASSPHRASE", "").
 )
 MEMORYHUB_BACKUP_RECIPIENT = os.environ.get("MEMORYHUB_BACKUP_RECIPIENT", "").strip()
 MEMORYHUB_CHECKPOINT_FILE = DATA_DIR / "checkpoints.jsonl"
-MEMORYHUB_URL = (os.environ.get("MEMORYHUB_URL") or "http://127.0.0.1:8000").rstrip("/")
+MEMORYHUB_URL = (os.environ.get("MEMORYHUB_URL", "").strip() or "http://127.0.0.1:8000").rstrip("/")
 TRUSTED_PROXIES = words("TRUSTED_PROXIES")
 _by_address = os.environ.get("MEMORYHUB_CONNECTIONS_BY_ADDRESS") or "1000"
 MEMORYHUB_CONNECTIONS_BY_ADDRESS = int(_by_address) if _by_address.isdecimal() else 0
@@ -360,7 +360,7 @@ SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = _secure
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if _secure and TRUSTED_PROXIES else None
 SECURE_REDIRECT_EXEMPT = [r"^(livez|readyz|healthz)$"]
 
-MEMORYHUB_METRICS_TOKEN = os.environ.get("MEMORYHUB_METRICS_TOKEN", "")
+MEMORYHUB_METRICS_TOKEN = os.environ.get("MEMORYHUB_METRICS_TOKEN", "").strip()
 
 # Where every audit entry is written, too, as an event of OCSF: stdout, a file, or a syslog server.
 MEMORYHUB_AUDIT_STREAM = os.environ.get("MEMORYHUB_AUDIT_STREAM", "").strip()

@@ -70,6 +70,18 @@ def test_every_wrong_value_is_an_error_with_a_hint_at_start(tmp_path: Path) -> N
         assert f"memoryhub.{id}" in answer.stderr
 
 
+def test_values_that_end_with_a_line_break_are_taken_without_it(tmp_path: Path) -> None:
+    names = ("MEMORYHUB_URL", "MEMORYHUB_BACKUP_PASSPHRASE", "MEMORYHUB_METRICS_TOKEN")
+    own = {
+        "PATH": os.environ["PATH"],
+        "MEMORYHUB_DATA_DIR": str(tmp_path),
+        **dict.fromkeys(names, "https://hub.example\n"),
+    }
+    said = f"from memoryhub import settings as s; print([s.{names[0]}, s.{names[1]}, s.{names[2]}])"
+    done = starts.run([sys.executable, "-c", said], cwd=ROOT, env=own, capture_output=True, text=True, check=True)
+    assert done.stdout == f"{['https://hub.example'] * 3}\n"
+
+
 @pytest.mark.push
 def test_a_directory_for_copies_that_is_none_is_an_error_before_a_redaction_needs_it(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")

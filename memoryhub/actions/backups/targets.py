@@ -66,8 +66,7 @@ class Bucket:
         parts = urlsplit(address)
         self.prefix = f"{parts.path.strip('/')}/".lstrip("/")
         account = s3.Account(_variable("AWS_ACCESS_KEY_ID"), _variable("AWS_SECRET_ACCESS_KEY"), _region())
-        endpoint = os.environ.get("MEMORYHUB_BACKUP_S3_ENDPOINT") or f"https://s3.{_region()}.amazonaws.com"
-        self.bucket, self.address = s3.Bucket(endpoint, parts.netloc, account), address.rstrip("/")
+        self.bucket, self.address = s3.Bucket(_endpoint(), parts.netloc, account), address.rstrip("/")
 
     def staging(self, work: Path) -> Path:
         return work
@@ -103,12 +102,29 @@ def refusals() -> Iterator[None]:
         raise Failed(str(error)) from error
 
 
+def _endpoint() -> str:
+    address = _set("MEMORYHUB_BACKUP_S3_ENDPOINT") or f"https://s3.{_region()}.amazonaws.com"
+    try:
+        parts = urlsplit(address)
+        is_right = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_right = False
+    if not is_right:
+        raise Failed("MEMORYHUB_BACKUP_S3_ENDPOINT is not an address such as https://minio.example.com.")
+    return address
+
+
 def _region() -> str:
-    return os.environ.get("AWS_REGION") or "us-east-1"
+    return _set("AWS_REGION") or "us-east-1"
+
+
+def _set(name: str) -> str:
+    """Return an environment variable without the blanks and line breaks at its ends, which secrets often have."""
+    return os.environ.get(name, "").strip()
 
 
 def _variable(name: str) -> str:
-    if value := os.environ.get(name):
+    if value := _set(name):
         return value
     raise Failed(f"A bucket needs {name} in the environment of the hub.")
 

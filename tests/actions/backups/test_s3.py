@@ -1,6 +1,7 @@
 """Backups in a bucket: the signature of Amazon's own example, and a server that checks every signature."""
 
 import hashlib
+import os
 import re
 import threading
 from collections.abc import Iterator
@@ -176,6 +177,21 @@ def test_a_refusal_and_a_server_that_is_not_there_are_sentences(
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
     with pytest.raises(Failed, match="AWS_ACCESS_KEY_ID"):
         targets.target("s3://bucket")
+
+
+@pytest.mark.parametrize("address", ["minio.example.com", "http://", "https://[::1", "http://minio.example.com:abc"])
+def test_an_address_that_is_none_of_a_server_is_named(
+    server: Server, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEMORYHUB_BACKUP_S3_ENDPOINT", address)
+    with pytest.raises(Failed, match="MEMORYHUB_BACKUP_S3_ENDPOINT is not an address"):
+        targets.Bucket("s3://bucket")
+
+
+def test_secrets_may_end_with_a_line_break(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "MEMORYHUB_BACKUP_S3_ENDPOINT"):
+        monkeypatch.setenv(name, f"{os.environ[name]}\n")
+    assert targets.Bucket("s3://bucket").names() == []
 
 
 def test_what_stops_a_download_is_named(server: Server, tmp_path: Path) -> None:
