@@ -2,6 +2,7 @@
 
 import pytest
 
+from memoryhub.pure.text.name_forms import NameForms
 from memoryhub.pure.text.spellings import NearSpellings, Spellings, loose
 
 
@@ -65,3 +66,10 @@ def test_near_spellings_are_whole_words_with_one_other_letter_and_all_other_word
 @pytest.mark.parametrize("text", ["Linda", "482913", "a1b2c3d4", "Lindqvist"])
 def test_short_words_numbers_and_the_text_itself_have_no_near_spellings(text: str) -> None:
     assert NearSpellings([text]).within("Lynda linda Lindqvist 482914 a1b2c3d5") == set()
+
+
+def test_a_long_line_with_many_spellings_is_read_once() -> None:
+    repeated = 30_000
+    assert Spellings(["Mara"]).within("Mára" * repeated) == {"Mára"}
+    assert NearSpellings(["Lindqvist"]).within("lindqvost " * repeated) == {"lindqvost"}
+    assert NameForms(["Jörg Müller"]).within("Mueller, Joerg; " * repeated) == {"Mueller, Joerg"}

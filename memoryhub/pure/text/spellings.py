@@ -3,6 +3,7 @@ and near spellings, which differ in one letter."""
 
 import re
 import unicodedata
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import accumulate
@@ -173,8 +174,7 @@ def in_line(pattern: re.Pattern[str], line: str) -> Iterator[str]:
     parts = [loose(character) for character in line]
     ends = list(accumulate(map(len, parts)))
     for match in pattern.finditer("".join(parts)):
-        first = next(at for at, end in enumerate(ends) if end > match.start())
-        last = next(at for at, end in enumerate(ends) if end >= match.end())
+        first, last = bisect_right(ends, match.start()), bisect_left(ends, match.end())
         while last + 1 < len(line) and unicodedata.category(line[last + 1]) in {"Mn", "Me"}:
             last += 1
         yield line[first : last + 1]
