@@ -94,6 +94,12 @@ def document(receipt: Receipt) -> str:
     return documents.document(documents.RECEIPT, receipt.content, receipt.signature)
 
 
+def long_one(receipt: Receipt) -> str:
+    """Return a certificate of a case of 2,000 legal holds."""
+    content = {**receipt.content, "holds": [{"reason": f"Dispute {number} {'x' * 200}"} for number in range(2000)]}
+    return documents.document(documents.CERTIFICATE, content, documents.signature(content))
+
+
 def test_the_download_is_the_document_and_is_audited(receipt: Receipt, store: MemoryStore, alice: User) -> None:
     client = signed_in(alice)
     answer = client.post(address(receipt, "download_receipt"))
@@ -112,7 +118,7 @@ def test_the_box_tells_right_from_changed_and_from_nonsense(receipt: Receipt, al
     whole = document(receipt)
     twice = whole.replace('"signature"', '"signature": "x", "signature"', 1)
     tries = {
-        "The document is valid": [whole, f"  {whole}\n\n", changed(whole)],
+        "The document is valid": [whole, f"  {whole}\n\n", changed(whole), long_one(receipt)],
         "this hub did not write it": [
             changed(whole, texts=9),
             changed(whole, extra=1),
@@ -127,9 +133,10 @@ def test_the_box_tells_right_from_changed_and_from_nonsense(receipt: Receipt, al
 
 def test_the_command_says_the_same(receipt: Receipt, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "receipt.json"
-    path.write_text(document(receipt))
-    call_command("verify_receipt", str(path))
-    assert "is valid" in capsys.readouterr().out
+    for text in (document(receipt), long_one(receipt)):
+        path.write_text(text)
+        call_command("verify_receipt", str(path))
+        assert "is valid" in capsys.readouterr().out
     for text in (changed(document(receipt), memories=0), "nonsense", "\udcff"):
         path.write_bytes(text.encode("utf-8", "surrogateescape"))
         with pytest.raises(CommandError):
