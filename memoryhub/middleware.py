@@ -4,6 +4,7 @@ request."""
 import secrets
 import zoneinfo
 from collections.abc import Callable
+from http import HTTPStatus
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 from django.conf import settings
@@ -141,8 +142,8 @@ def content_security_policy(get_response: GetResponse) -> GetResponse:
 
 
 def signed_in_browser(get_response: GetResponse) -> GetResponse:
-    """Sign a person out whose session in this browser has ended (by age, by disuse, by a new password, or on the page
-    that lists the browsers), or is no longer confirmed by the identity provider."""
+    """Sign people out whose session in this browser has ended: by its age, by a pause, or on the page that lists the
+    browsers. After an error of the hub, the form that was sent may be sent again."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         if request.session.get(SESSION_KEY):
@@ -152,7 +153,10 @@ def signed_in_browser(get_response: GetResponse) -> GetResponse:
             else:
                 request.browser, request.user = browser, browser.user  # type: ignore[attr-defined]
         proxy_sign_in.admit(request)  # type: ignore[arg-type]
-        return get_response(request)
+        response = get_response(request)
+        if response.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            request.session.give_back()  # type: ignore[attr-defined]
+        return response
 
     return middleware
 

@@ -1,14 +1,21 @@
 """Browser sessions, stored under a hash. Someone who can read the database cannot sign in with what it holds."""
 
 import hashlib
+from contextlib import suppress
 from typing import Any
 
 from django.contrib.auth import user_logged_in
 from django.contrib.sessions.backends import db
+from django.contrib.sessions.exceptions import SessionInterrupted
+from django.db import Error
 
+from memoryhub.actions.core.transactions import writing
 from memoryhub.web.accounts import known_browser
 
 user_logged_in.connect(known_browser.begin, dispatch_uid="memoryhub.web.accounts.known_browser.begin")
+
+_SPENT = "spent_forms"
+_SPENT_KEPT = 50
 
 
 def stored(key: str | None) -> str:
@@ -38,3 +45,39 @@ class SessionStore(db.SessionStore):
         key = self.session_key if session_key is None else session_key
         if key is not None:
             super().delete(stored(key))
+
+    spent = ""
+    """The form that this request has spent."""
+
+    def spend(self, form: str) -> bool:
+        """Spend a form that may be sent once. Return whether it was not spent before, by any request of the session.
+
+        This is committed at once, before the act. Raises SessionInterrupted if the session ended meanwhile.
+        """
+        with writing():
+            row = self._locked()
+            forms = self.decode(row.session_data).get(_SPENT, [])
+            if form in forms:
+                return False
+            self._keep(row, [*forms, form][-_SPENT_KEPT:])
+        self.spent = form
+        return True
+
+    def give_back(self) -> None:
+        """Let the form that this request has spent be sent again, because the hub failed to do what it asked for."""
+        form, self.spent = self.spent, ""
+        if not form:
+            return
+        with suppress(Error, SessionInterrupted), writing():  # where the database fails, the form stays spent
+            row = self._locked()
+            self._keep(row, [one for one in self.decode(row.session_data)[_SPENT] if one != form])
+
+    def _locked(self) -> Any:
+        row = self.model.objects.select_for_update().filter(session_key=stored(self.session_key)).first()
+        if row is None:
+            raise SessionInterrupted("The session ended before the form was sent.")
+        return row
+
+    def _keep(self, row: Any, forms: list[str]) -> None:
+        row.session_data = self.encode(self.decode(row.session_data) | {_SPENT: forms})
+        row.save(update_fields=["session_data"])

@@ -1,5 +1,7 @@
 """The type of a page's request, with the attributes that middleware and guards add."""
 
+from typing import Any
+
 from django.http import HttpRequest
 from django_htmx.middleware import HtmxDetails
 
@@ -15,6 +17,7 @@ class Request(HttpRequest):
     page shows texts of a store that records views (see `shown_texts`)."""
 
     htmx: HtmxDetails
+    session: Any  # memoryhub.sessions.SessionStore
     role: Role
     browser: BrowserSession
     second: User | None

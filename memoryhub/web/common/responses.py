@@ -22,8 +22,6 @@ from memoryhub.web.common.request import Request
 M = TypeVar("M", bound=Model)
 
 ROWS = 100
-_SPENT = "spent_forms"
-_SPENT_KEPT = 50
 
 
 class SeeOther(HttpResponseRedirect):
@@ -99,12 +97,10 @@ def fresh_form() -> str:
 def spend_form(request: Request) -> bool:
     """Return whether a form is submitted for the first time. If it is not, add a warning for the person."""
     form = request.POST.get("form", "")[:64]
-    spent = request.session.get(_SPENT, [])
-    if form and form in spent:
-        messages.warning(request, _("This was already done. The result was shown once and cannot be shown again."))
-        return False
-    request.session[_SPENT] = [*spent, form][-_SPENT_KEPT:]
-    return True
+    if not form or request.session.spend(form):
+        return True
+    messages.warning(request, _("This was already done. The result was shown once and cannot be shown again."))
+    return False
 
 
 @dataclass(frozen=True, slots=True)
