@@ -20,7 +20,7 @@ from memoryhub.models import Access
 from memoryhub.models.audit import ActorKind
 from memoryhub.pure import compact_json, ids
 from memoryhub.pure.protocol import rendering, results
-from memoryhub.pure.protocol.commands import WRITES, Command, View, parse
+from memoryhub.pure.protocol.commands import WRITES, Command, View, meant, parse
 from memoryhub.pure.protocol.errors import ToolError
 from memoryhub.pure.protocol.kinds import is_no_error
 from memoryhub.pure.text import keeping
@@ -138,11 +138,12 @@ def caller_of_digest(digest: str, store_id: str, at: datetime) -> Caller | None:
 
 
 def digest_of_input(input: Mapping[str, Any]) -> str:
-    """Return a keyed digest of an input.
+    """Return a keyed digest of what an input asks for.
 
-    It does not depend on the order of names: equal digests mean that an input is repeated.
+    It does not depend on the order of names, nor on names that the hub ignores: equal digests mean that an input is
+    repeated.
     """
-    return _keyed(hashlib.sha256(_canonical(input).encode()).hexdigest())
+    return _keyed(hashlib.sha256(_canonical(meant(input)).encode()).hexdigest())
 
 
 def _keyed(digest: str) -> str:

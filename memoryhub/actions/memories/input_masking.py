@@ -10,13 +10,11 @@ from memoryhub.actions.core import audit, sql
 from memoryhub.actions.core.audit import Record
 from memoryhub.actions.core.rules.ruling import Ruling
 from memoryhub.actions.core.tree import Tree
+from memoryhub.pure.protocol.commands import PARAMETERS
 from memoryhub.pure.text import kept_once
 
 TEXTS = ("new_str", "insert_text", "file_text")
 """The parameters that become a part of a memory's text, and so can contain only a part of a value."""
-
-NAMES = frozenset({"command", "path", "old_path", "new_path", "old_str", "view_range", "insert_line", *TEXTS})
-"""The names of parameters that contain no value to mask."""
 
 _APART = f"\n{'~' * 60}\n"
 """A separator that keeps a detector from reading two strings as one."""
@@ -37,7 +35,9 @@ def of_call(store: Tree, record: Record, input: Mapping[str, Any], text: str) ->
         return record.given(text)
     if not store.kept_out and record.ok and not _may_hold(rules, input, store.masked):
         return record.given(text)
-    masked = {name if name in NAMES else rules.masked(name): _masked(store, value) for name, value in input.items()}
+    masked = {
+        name if name in PARAMETERS else rules.masked(name): _masked(store, value) for name, value in input.items()
+    }
     if store.kept_out:
         masked |= {
             name: _without(store.kept_out, str(masked[name])) for name in TEXTS if isinstance(input.get(name), str)
@@ -78,7 +78,7 @@ def _may_hold(rules: Ruling, input: Mapping[str, Any], masked: tuple[str, str] |
     """
     clean = masked[0] if masked and masked[0] is masked[1] else None
     values = [value for value in input.values() if value is not clean and value is not None]
-    if not NAMES.issuperset(input) or not all(isinstance(value, str) for value in values):
+    if not PARAMETERS.issuperset(input) or not all(isinstance(value, str) for value in values):
         return True
     return bool(rules.spans(_APART.join(values)))
 

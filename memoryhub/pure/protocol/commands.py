@@ -62,6 +62,24 @@ Command = View | Create | StrReplace | Insert | Delete | Rename
 WRITES = frozenset(("create", "str_replace", "insert", "delete", "rename"))
 """The commands of the memory tool that write memories; agents and people write with others, too."""
 
+PARAMETERS = frozenset({
+    "command", "path", "old_path", "new_path", "old_str", "new_str", "view_range", "insert_line", "insert_text",
+    "file_text",
+})  # fmt: skip
+"""The names that the hub knows in an input; it ignores others."""
+
+
+def meant(input: Input) -> dict[str, object]:
+    """Return what an input asks for: equal results mean the same call. Names that the hub ignores are left out, and a
+    whole number is an int, because JSON does not distinguish 0 and 0.0."""
+    return {name: _number(value) for name, value in input.items() if name in PARAMETERS and value is not None}
+
+
+def _number(value: object) -> object:
+    if isinstance(value, list):
+        return [_number(one) for one in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
 
 def parse(input: Input) -> Command:
     """Return the command of an input. Raises ToolError for the first broken rule; the error holds the parameters

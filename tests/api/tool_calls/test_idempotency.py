@@ -63,7 +63,19 @@ def test_the_order_of_the_keys_of_an_input_does_not_matter(hub: Hub) -> None:
         assert outcome(answer.value)[0] == "ok"
 
 
-@pytest.mark.parametrize(("one", "two"), [(1, True), (1, 1.0), (1, "1"), (None, False), ([], {}), ("é", "e\u0301")])
+@pytest.mark.parametrize(("one", "two"), [
+    ({"x": 1}, {"x": 2}), ({"x": 1}, {}), ({}, {"insert_text": None}),
+    ({"view_range": [1.0, 2]}, {"view_range": [1, 2.0]}),
+    ({"insert_line": 0}, {"insert_line": 0.0}), ({"insert_line": 0}, {"insert_line": -0.0}),
+])  # fmt: skip
+def test_what_the_hub_ignores_makes_no_other_call(hub: Hub, one: dict[str, Any], two: dict[str, Any]) -> None:
+    create(hub)
+    for extra in (one, two):
+        answer = sent(hub, "toolu_x", command="view", path="/memories/a.md", **extra)
+        assert (answer.status, outcome(answer.value)[0]) == (200, "ok")
+
+
+@pytest.mark.parametrize(("one", "two"), [(1, True), (1, 1.5), (1, "1"), (None, False), ([], {}), ("é", "e\u0301")])
 def test_inputs_that_python_calls_equal_are_different_all_the_same(hub: Hub, one: object, two: object) -> None:
     assert sent(hub, "toolu_x", command="view", path="/memories", view_range=one).status == 200
     assert sent(hub, "toolu_x", command="view", path="/memories", view_range=two).status == 422
