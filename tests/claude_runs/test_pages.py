@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from django.urls import reverse
 
 from memoryhub.actions.claude_runs import configuration, runs, work
 from memoryhub.actions.core.audit import Act, Actor
@@ -13,7 +14,7 @@ from memoryhub.actions.erasure import erasure
 from memoryhub.actions.stores import delete, stores
 from memoryhub.actions.stores.stores import StoreSettings
 from memoryhub.background.claude_runs.taking import Models
-from memoryhub.models import AuditEntry, ClaudeEvent, ClaudeRun, Door, MemoryStore, User
+from memoryhub.models import AuditEntry, ClaudeEvent, ClaudeRun, Door, MemoryStore, Session, User
 from tests.claude_runs.claude_api import KEY, Turn, call, claude_api, model, say
 from tests.claude_runs.running import MODEL, WORKER, by, started, worked
 from tests.support.fixtures import BY, signed_in
@@ -260,3 +261,17 @@ def test_redacting_what_claude_wrote_redacts_it_in_the_conversation(store: Memor
     with claude_api(Turn([say("Yes.")])) as api:
         worked(api, run)
     assert "one" not in str(api.requests[0]["messages"][1:]).replace("Done", "") and "[redacted]" in str(api.requests)
+
+
+def test_an_undo_of_everything_is_told_and_not_offered_again(store: MemoryStore, alice: User) -> None:
+    run, client = finished(store, alice), signed_in(alice)
+    offers, says = "Undo everything it wrote", "undid what this session wrote"
+    html = page(client, home(store, run))
+    assert offers in html and says not in html
+    address = reverse("undo_session", args=[store.pk, Session.objects.get().pk])
+    client.post(address, {"digest": client.get(address).context["plan"].digest, "shown": ""})
+    entry = AuditEntry.objects.of_chain(store.pk).of_command("undo").get()
+    html = page(client, home(store, run))
+    assert offers not in html and f"Alice {says}" in html
+    assert html.count(f'">entry {entry.seq}</a>') == 2, "at the top and at the write"
+    assert "undone</span>" in html

@@ -17,6 +17,7 @@ from memoryhub.web.common.pictures import number
 from memoryhub.web.common.texts import markdown
 from memoryhub.web.common.texts.masking import MASKED
 from memoryhub.web.common.tool_errors import in_words
+from memoryhub.web.common.versions.undone import Undone
 from memoryhub.web.sessions.calls import calls_with, in_calls
 from memoryhub.web.sessions.story import CallInWords, words_of
 
@@ -24,6 +25,7 @@ LONGEST_TITLE = 120
 MOST = 300
 """The most events of a run on a page."""
 WRITES = ("create", "str_replace", "insert", "rename")
+NONE_UNDONE: Mapping[int, Undone] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,15 +126,20 @@ def place_of(store: MemoryStore, run: ClaudeRun, user: User) -> MemoryStore | No
     return copy if copy is not None and user.role_in(copy) else None
 
 
-def items(place: MemoryStore | None, run: ClaudeRun, after: int) -> list[Item]:
+def items(
+    place: MemoryStore | None, run: ClaudeRun, after: int, undone: Mapping[int, Undone] = NONE_UNDONE
+) -> list[Item]:
     """Return the events of the run whose number is greater than `after`, in order and at most MOST of them. `place` is
-    what `place_of` returns."""
+    what `place_of` returns, `undone` is {seq of a write there: its undo}."""
     found = list(ClaudeEvent.objects.of_run(run.pk).filter(number__gt=after)[:MOST])
     seqs = [event.seq for event in found if event.seq is not None]
     calls = {}
     if place is not None:
         entries = list(AuditEntry.objects.of_chain(place.pk).of_seqs(seqs).in_brief()) if seqs else []
-        calls = {call.entry.seq: CallInWords(call, words_of(call), (), None) for call in calls_with(entries, place)}
+        told = (
+            CallInWords(one, words_of(one), (), None, undone.get(one.entry.seq)) for one in calls_with(entries, place)
+        )
+        calls = {one.call.entry.seq: one for one in told}
     mask = _Masking(run.store_id)
     saved = {} if place is None else _saved(place, run, found)
     return [replace(_item(event, calls, mask, place), saved=saved.get(event.number, ())) for event in found]

@@ -23,6 +23,7 @@ from memoryhub.web.common.pages import see_other
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.shown_texts import shows_of_stores
 from memoryhub.web.common.tool_errors import for_people
+from memoryhub.web.sessions.undone import undone_in
 
 
 @require_GET
@@ -48,10 +49,11 @@ def _context(request: Request, store: MemoryStore, run: ClaudeRun, after: int) -
     place = rows.place_of(store, run, person(request))
     is_kept = run.is_dream and place is not None and place.copy_of is None
     dream: Any = run.dream or {"sessions": []}
-    items = rows.items(place, run, after)
+    session = None if run.copy else Session.objects.filter(agent=run.agent, name=run.session_name).first()
+    undone = undone_in(session, [store]).get(store.pk) if session else None
+    items = rows.items(place, run, after, undone.writes if undone else {})
     count = _complete(items, run)
     complete, growing = items[:count], items[count:]
-    session = None if run.copy else Session.objects.filter(agent=run.agent, name=run.session_name).first()
     return pages.context(
         request,
         store,
@@ -66,6 +68,7 @@ def _context(request: Request, store: MemoryStore, run: ClaudeRun, after: int) -
         earlier=max(0, after - rows.MOST),
         later=after + rows.MOST if after + rows.MOST < run.events else None,
         session=session,
+        undone=undone,
         copy=place if run.copy and not is_kept else None,
         kept=place if is_kept else None,
         read=Session.objects.filter(pk__in=dream["sessions"]).order_by("pk"),
