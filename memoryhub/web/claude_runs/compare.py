@@ -2,7 +2,7 @@
 results."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
@@ -63,24 +63,30 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Net:
-    """The total change that a run made at one path: the text before and after. None means that there was no text."""
+    """The total change that a run made at one path: the versions before and after it, or None if there was none."""
 
-    before: str | None
-    after: str | None
+    first: MemoryVersion | None
+    last: MemoryVersion | None
     memory: str
+
+    @property
+    def before(self) -> str | None:
+        return text_of(self.first) if self.first else None
+
+    @property
+    def after(self) -> str | None:
+        return text_of(self.last) if self.last else None
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """The results of both runs at a path, and whether they are the same (`is_same`).
-
-    `diffs` has the diff of each run, with the number of its rows that are not shown; or None if the run changed nothing
-    at this path.
-    """
+    """The results of both runs at a path: the diff of each run (None: the run changed nothing there), whether both
+    results are the same, and the versions whose texts the diffs show."""
 
     path: str
     diffs: Sequence[tuple[Diff, int] | None]
     is_same: bool
+    versions: Sequence[MemoryVersion]
 
 
 @require_GET
@@ -100,15 +106,15 @@ def page(request: Request, store: MemoryStore, claude_run_id: str) -> HttpRespon
         shown |= {"other": other, "both": sides, "facts": list(_facts(*sides)), "calls": list(_aligned(*sides))}
         made = _made(*sides)
         shown |= {"made": made}
-        shows_of_stores(request, _texts_in(sides))
+        shows_of_stores(request, _texts_in(made))
     return render(request, "claude_runs/compare.html", pages.context(request, store, **shown))
 
 
-def _texts_in(sides: Sequence[Side]) -> Iterator[tuple[str, str, str | None]]:
-    """Yield (store, memory, version) of the texts that the page shows: those in the calls of both runs, and their
-    results."""
-    for side in sides:
-        yield from rows.in_calls_of(side.calls)
+def _texts_in(made: Iterable[Made]) -> Iterator[tuple[str, str, str | None]]:
+    """Yield (store, memory, version) of the texts that the page shows: those before and after the changes of both runs.
+    Of the calls, it shows no text."""
+    for one in made:
+        yield from ((version.store_id, version.memory_id, version.pk) for version in one.versions if version.text_id)
 
 
 def _side(store: MemoryStore, run: ClaudeRun, user: User) -> Side:
@@ -193,7 +199,9 @@ def _made(one: Side, two: Side) -> list[Made]:
         pair = [made.get(path) for made in nets]
         diffs = [_diff(work, net, cover) for net, cover in zip(pair, covers, strict=True)]
         is_same = all(net is not None for net in pair) and pair[0].after == pair[1].after  # type: ignore[union-attr]
-        found.append(Made(path, diffs, is_same))
+        shown = (net for net, diff in zip(pair, diffs, strict=True) if net and diff and diff[0].parts)
+        versions = [version for net in shown for version in (net.first, net.last) if version]
+        found.append(Made(path, diffs, is_same, versions))
     return found
 
 
@@ -219,10 +227,9 @@ def _nets(side: Side) -> dict[str, Net]:
         before = of_place.filter(memory_id=memory, number=versions[0].number - 1).first()
         last = versions[-1]
         was, now = before.path if before else None, last.path if last.operation != "deleted" else None
-        old, new = (text_of(before) if before else None), (text_of(last) if now else None)
         if was is not None and was != now:
-            found[was] = Net(old, found[was].after if was in found else None, memory)
+            found[was] = Net(before, found[was].last if was in found else None, memory)
         if now is not None:
-            earlier = old if was == now else found[now].before if now in found else None
-            found[now] = Net(earlier, new, memory)
+            earlier = before if was == now else found[now].first if now in found else None
+            found[now] = Net(earlier, last, memory)
     return {path: net for path, net in found.items() if net.before != net.after}
