@@ -58,6 +58,28 @@ def test_what_a_hold_forbids_is_greyed_not_counted_and_stays(bad: Session, store
     assert there == {"/case/new.md": "poison\n", "/frozen.md": "poison\n", "/case/moved.md": "one\n"}
 
 
+@pytest.mark.both_databases
+@pytest.mark.parametrize("place", ["/case", "/case/moved.md", "/case/deep"])
+def test_a_return_from_the_trash_that_leaves_a_held_directory_is_greyed_alone(
+    store: MemoryStore, key: str, curator: Client, place: str
+) -> None:
+    caller = Caller(store, key, session="before")
+    for path in ("/free.md", "/moved.md"):
+        caller.create(path, "one\n")
+    caller.session = "bad"
+    target = "/case/deep/moved.md" if place == "/case/deep" else "/case/moved.md"
+    caller.call("rename", old_path="/memories/moved.md", new_path=f"/memories{target}")
+    for path in (target, "/free.md"):
+        caller.call("delete", path=f"/memories{path}")
+    hold(store, place)
+    url = reverse("undo_session", args=[store.id, Session.objects.get(name="bad").pk])
+    html = curator.get(url).content.decode()
+    assert re.findall(r'value="apply" data-effects="" disabled><span><b>([^<]*)<', html) == ["Bring it back"]
+    assert html.count("lawsuit 7") == 1 and "Undo changes in 1 memory" in html
+    assert curator.post(url, form_with(html, "digest")).status_code == 303
+    assert set(tree_now(store)) == {"/free.md"}
+
+
 def test_a_forged_choice_that_is_held_changes_nothing(bad: Session, store: MemoryStore, curator: Client) -> None:
     hold(store, "/case")
     url = reverse("undo_session", args=[store.id, bad.pk])

@@ -91,9 +91,24 @@ class Holds:
         A hold forbids the move if it fixes the path (see `fixes`), or if it is on a directory that contains the path
         and would not contain the new path.
         """
+        return self.fixes(memory_id, path) or self._left(path, new_path)
+
+    def stops_return(self, memory_id: str, path: str, new_path: str) -> Hold | None:
+        """Return the legal hold that forbids the return of a memory from the trash, or None if there is none. `path` is
+        the path in the trash.
+
+        A hold forbids it if it freezes the memory, or if it covers the path in the trash and not the new path.
+        """
+        return self.stops_changes(memory_id, path) or self._left(path, new_path)
+
+    def _left(self, path: str, new_path: str) -> Hold | None:
+        """Return the legal hold that covers a path and not the new path, or None; the topmost one if there are
+        several."""
+        if not self.legal_places:
+            return None
         stays = {*paths.ancestors(new_path), new_path}
-        left = (place for place in paths.ancestors(path) if place in self.legal_places and place not in stays)
-        return self.fixes(memory_id, path) or next((self.legal_places[place] for place in left), None)
+        left = (place for place in (*paths.ancestors(path), path) if place in self.legal_places and place not in stays)
+        return next((self.legal_places[place] for place in left), None)
 
     def end(self, memory_id: str, path: str) -> datetime | None:
         """Return when the last of the holds and pins that cover a memory ends by itself; None if one of them has no

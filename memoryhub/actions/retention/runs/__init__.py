@@ -24,6 +24,8 @@ from memoryhub.pure.retention_rules import TRASH
 OPEN = (RunState.WAITING, RunState.RUNNING)
 PEACE = timedelta(days=1)
 """After a run of a store was cancelled, no run of that store begins by itself for this time."""
+MANY = 50
+"""A run that would remove more memories than this from a store asks a person first."""
 
 
 class NothingDue(Exception):
@@ -85,7 +87,7 @@ def _start(store_id: str | None, act: Act, at: datetime, clock_moved: bool) -> R
 
 def _many(store: tree.Tree | None, items: Iterable[Item]) -> bool:
     """Return whether a run would remove unusually many memories of a store at once: more than a quarter of them, or
-    more than 50.
+    more than MANY.
 
     The memories in the trash that this run purges count only if no run moved them there: otherwise they were counted in
     that run.
@@ -97,7 +99,7 @@ def _many(store: tree.Tree | None, items: Iterable[Item]) -> bool:
         expiring += item.removal == Removal.EXPIRE
         trash += item.removal == Removal.PURGE and item.rule == TRASH
     count, there = expiring + trash, store.memories + trash
-    return count * 4 > there or count > max(8, min(50, there / 4))
+    return count * 4 > there or count > MANY
 
 
 def step(run_id: str, at: datetime) -> bool:
