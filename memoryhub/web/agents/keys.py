@@ -1,5 +1,7 @@
 """Issuing, showing once and revoking the keys of agents."""
 
+from urllib.parse import urlencode
+
 from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
@@ -8,7 +10,7 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.translation import gettext as _, ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
@@ -31,6 +33,7 @@ from memoryhub.web.search.keys import ending_of
 
 LOOK = 50
 """The most entries of an agent that are searched in each store for the first call with a new key."""
+_BUTTON = '<a class="button button-small banner-undo" href="{}">{}</a>'
 MOST_STORES = 20
 """The most stores that are searched for the first call."""
 
@@ -165,13 +168,15 @@ def revoke_key(request: Request, key_id: str) -> HttpResponse:
             revoked = [key, *(others if form.cleaned_data.get("others") else [])]
             for one in revoked:
                 keys_and_roles.revoke_key(one, **by(request))
-            link = '{} <a class="button button-small banner-undo" href="{}?{}={}">{}</a>'
             hints = ", ".join(f"…{one.hint}" for one in revoked)
             said = ngettext("The key %(hints)s is revoked.", "The keys %(hints)s are revoked.", len(revoked))
             said %= {"hints": hints}
             done = ("key", key.pk) if len(revoked) == 1 else ("agent", key.agent_id)
             seen = _("See what was done with it") if len(revoked) == 1 else _("See what the agent did")
-            messages.success(request, format_html(link, said, reverse("audit"), *done, seen))
+            links = [(f"{reverse('audit')}?{urlencode([done])}", seen)]
+            if len(revoked) == 1 and not key.is_of_hub:
+                links.append((reverse("replace_key", args=[key.pk]), _("Issue a new key with the same rights")))
+            messages.success(request, format_html("{} {}", said, format_html_join(" ", _BUTTON, links)))
             return see_other(request, "agent", key.agent_id)
         form.add_error("name", _("This is not the agent's name. Type it exactly as shown."))
     shown = {"form": form, "row": key_rows([key], user, now)[0], "key": key, "naming": rules_naming(user, [key.pk])}

@@ -229,3 +229,18 @@ def test_one_key_alone_is_revoked_unless_the_others_are_ticked(
     assert f"The key …{first.hint} is revoked." in client.post(url, {"name": agent.name}, follow=True).content.decode()
     assert list(Key.objects.usable(timezone.now())) == [second]
     assert "other key" not in client.get(reverse("revoke_key", args=[second.pk])).content.decode()
+
+
+def test_a_key_that_is_issued_after_the_revocation_takes_over_the_name_and_the_rights(
+    superuser: User, agent: Agent, store: MemoryStore
+) -> None:
+    old, _ = keys_and_roles.issue_key(agent, name="Nightly", stores=[store], access=Access.READ, **BY)
+    client, url = signed_in(superuser), reverse("revoke_key", args=[old.pk])
+    link = f'href="{reverse("replace_key", args=[old.pk])}">Issue a new key with the same rights</a>'
+    assert link in client.post(url, {"name": agent.name}, follow=True).content.decode()
+    assert link in client.get(url).content.decode(), "also later"
+    asked = client.get(reverse("replace_key", args=[old.pk]))
+    assert "as the revoked key that ends with" in asked.content.decode()
+    client.post(reverse("replace_key", args=[old.pk]), asked.context["form"].initial)
+    new = Key.objects.usable(timezone.now()).get()
+    assert (new.name, new.access, list(MemoryStore.objects.filter(keys=new))) == ("Nightly", Access.READ, [store])
