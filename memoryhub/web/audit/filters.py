@@ -22,7 +22,7 @@ from memoryhub.web.audit.queries import Search
 from memoryhub.web.common.errors.kinds import WORDS as ERRORS
 from memoryhub.web.common.filters import KeyValues, Malformed
 from memoryhub.web.common.filters.keys import ACTIVE, base, shown
-from memoryhub.web.common.typed_paths import root_problem
+from memoryhub.web.common.typed_paths import below_root
 
 KEYS = (
     "store", "agent", "key", "person", "session", "call", "command", "path", "outcome", "error", "door", "when", "from",
@@ -250,9 +250,7 @@ def _path(value: str | None, chains: Sequence[str]) -> str | None:
         raise Malformed(
             _("A path must begin with “/”. If it also ends with “/”, it means everything under that directory.")
         )
-    if value and (problem := root_problem(value, chains)):
-        raise Malformed(problem)
-    return place_of(value, chains) if value else value
+    return place_of(below_root(value, chains), chains) if value else value
 
 
 def place_of(path: str, chains: Sequence[str]) -> str:
@@ -342,7 +340,9 @@ def _period(value: str | None, now: datetime, zone: tzinfo) -> tuple[datetime | 
 def named(wanted: Filter, chains: Sequence[str]) -> dict[str, str]:
     """Return the filter's values with names in place of ids, for a person who may see `chains`."""
     words = {key: shown(base(key), value) for key, value in wanted.values.items()}
-    words |= {key: place_of(value, chains) for key, value in wanted.values.items() if base(key) == "path"}
+    words |= {
+        key: place_of(below_root(value, chains), chains) for key, value in wanted.values.items() if base(key) == "path"
+    }
     lookups: dict[str, QuerySet[Any, Any]] = {
         "store": MemoryStore.objects.filter(pk__in=chains),
         "agent": Agent.objects.known_in(chains),

@@ -14,7 +14,7 @@ from memoryhub.pure.protocol.errors import ToolError
 from memoryhub.pure.text.visible import without_hidden
 from memoryhub.templatetags.visible import isolated
 from memoryhub.web.common.tool_errors import for_people
-from memoryhub.web.common.typed_paths import require_below_root
+from memoryhub.web.common.typed_paths import below_root
 
 LONGEST_NOTE = 1000
 LONGEST_PASSWORD = 1_000
@@ -37,7 +37,8 @@ class StoresField(StoreField, forms.ModelMultipleChoiceField):
 
 
 class PathField(forms.CharField):
-    """A path typed by a person, validated as the memory tool does; the leading slash is optional.
+    """A path typed by a person, validated as the memory tool does; the leading slash is optional, and
+    `/memories` before it is left out.
 
     With `creates`, the path must also be allowed for a new memory. `store` is the id of the memory store of the path.
     """
@@ -51,10 +52,9 @@ class PathField(forms.CharField):
 
     def clean(self, value: Any) -> str:
         typed = super().clean(value)
-        beneath = typed if typed.startswith("/") else f"/{typed}"
-        require_below_root(beneath, [self.store])
+        below = below_root(typed if typed.startswith("/") else f"/{typed}", [self.store])
         try:
-            return paths.from_tool(paths.ROOT + beneath, creates=self.creates)
+            return paths.from_tool(paths.ROOT + below, creates=self.creates)
         except ToolError as error:
             raise forms.ValidationError(for_people(error)) from error
 

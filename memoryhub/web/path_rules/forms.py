@@ -26,7 +26,7 @@ from memoryhub.pure.path_rules import (
     names_one_memory,
 )
 from memoryhub.pure.retention_rules import BadPattern
-from memoryhub.web.common.typed_paths import require_below_root
+from memoryhub.web.common.typed_paths import below_root
 from memoryhub.web.path_rules.sentences import CONDITIONS, VERBS, Names, choices, condition
 from memoryhub.web.retention import sentences as retention_words
 
@@ -138,9 +138,8 @@ class PathRuleForm(forms.Form):
         who.choices = [("", _("Every agent")), *choices(known)]
 
     def clean_pattern(self) -> str:
-        require_below_root(self.cleaned_data["pattern"], [self.store.pk])
         try:
-            return retention_rules.cleaned(self.cleaned_data["pattern"])
+            return retention_rules.cleaned(below_root(self.cleaned_data["pattern"], [self.store.pk]))
         except BadPattern as bad:
             raise forms.ValidationError(retention_words.bad_pattern(bad.code)) from None
 

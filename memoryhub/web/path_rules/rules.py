@@ -26,7 +26,7 @@ from memoryhub.pure.protocol import results
 from memoryhub.web.common import pages
 from memoryhub.web.common.guards.access import in_store
 from memoryhub.web.common.request import Request
-from memoryhub.web.common.typed_paths import root_problem
+from memoryhub.web.common.typed_paths import below_root
 from memoryhub.web.path_rules.naming import ended_keys
 from memoryhub.web.path_rules.sentences import MISMATCHES, VERBS, Names, choices, names_in, sentence
 
@@ -181,10 +181,9 @@ def _asked(given: QueryDict, store: MemoryStore) -> Asked | None:
     if not path:
         return None
     verb = given.get("verb", "")
-    problem = root_problem(path, [store.pk])
-    if not path.startswith("/"):
-        problem = _("A path begins with a slash: /customers/acme.md")
-    return Asked(given.get("who", ""), verb if verb in {*Verb, ONLY_ADDS, SEE} else Verb.EDIT, path, problem)
+    problem = "" if path.startswith("/") else _("A path begins with a slash: /customers/acme.md")
+    verb = verb if verb in {*Verb, ONLY_ADDS, SEE} else Verb.EDIT
+    return Asked(given.get("who", ""), verb, below_root(path, [store.pk]), problem)
 
 
 def _verbs(rules: PathRules) -> dict[str, Any]:

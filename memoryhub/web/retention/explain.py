@@ -19,7 +19,7 @@ from memoryhub.pure.retention_rules import Policy
 from memoryhub.web.common import pages
 from memoryhub.web.common.guards.access import in_store
 from memoryhub.web.common.request import Request
-from memoryhub.web.common.typed_paths import is_only_directory, root_problem
+from memoryhub.web.common.typed_paths import below_root, is_only_directory
 from memoryhub.web.retention import sentences as retention_words
 from memoryhub.web.retention.due import fate_of, kept_by, over
 
@@ -72,9 +72,8 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
     """Explain which policy applies to a path, whether or not a memory is at this path, and what will happen to memories
     that were deleted there."""
     path = unicodedata.normalize("NFC", request.GET.get("path", "").strip().replace("\0", "")[:LONGEST])
-    problem = root_problem(path, [store.pk])
-    if path and not path.startswith("/"):
-        problem = _("A path begins with a slash: /customers/acme.md")
+    path = below_root(path, [store.pk])
+    problem = "" if not path or path.startswith("/") else _("A path begins with a slash: /customers/acme.md")
     shown = {} if problem or not path else _explained(request, store, path)
     return render(request, "retention/explain.html", pages.context(request, store, path=path, problem=problem, **shown))
 
@@ -96,7 +95,8 @@ def pattern(request: Request, store: MemoryStore) -> HttpResponse:
 def about_pattern(store: MemoryStore, given: str, most: int = MOST_LOOKED_AT) -> dict[str, object]:
     """Return the template context for the fragment that explains a pattern. At most `most` paths are compared with the
     pattern."""
-    problem = root_problem(given, [store.pk]) or retention_words.pattern_problem(given)
+    given = below_root(given, [store.pk])
+    problem = retention_words.pattern_problem(given)
     given = given if given != "/" else ""
     return {
         "pattern": given,

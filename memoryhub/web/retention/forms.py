@@ -13,7 +13,7 @@ from memoryhub.actions.retention.policies import MOST_DAYS, MOST_VERSIONS, Polic
 from memoryhub.models import MemoryStore
 from memoryhub.pure import retention_rules
 from memoryhub.pure.retention_rules import BadPattern
-from memoryhub.web.common.typed_paths import require_below_root
+from memoryhub.web.common.typed_paths import below_root
 from memoryhub.web.retention import sentences
 
 RULES = (
@@ -92,9 +92,8 @@ class PolicyForm(forms.Form):
     def clean_pattern(self) -> str:
         """Return the pattern in its canonical form."""
         stores = [self.store.pk] if self.store else MemoryStore.objects.values_list("pk", flat=True)
-        require_below_root(self.cleaned_data["pattern"], list(stores))
         try:
-            return retention_rules.cleaned(self.cleaned_data["pattern"])
+            return retention_rules.cleaned(below_root(self.cleaned_data["pattern"], list(stores)))
         except BadPattern as bad:
             raise forms.ValidationError(sentences.bad_pattern(bad.code)) from None
 

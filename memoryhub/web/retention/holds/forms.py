@@ -12,7 +12,7 @@ from memoryhub.models import Directory, Hold, HoldKind, Memory, MemoryStore
 from memoryhub.pure.protocol import paths
 from memoryhub.pure.protocol.errors import ToolError
 from memoryhub.web.common.tool_errors import for_people
-from memoryhub.web.common.typed_paths import require_below_root
+from memoryhub.web.common.typed_paths import below_root
 
 MOST_REASON = 1000
 WHOLE_STORE = "/"
@@ -103,7 +103,7 @@ class HoldForm(TermsForm):
         place = str(self.cleaned_data["place"]).strip()
         if "\0" in place or not place.startswith("/"):
             raise forms.ValidationError(gettext("A path begins with a slash: /customers/acme.md"))
-        require_below_root(place, [self.store.pk])
+        place = below_root(place, [self.store.pk])
         try:
             path = paths.from_tool(paths.to_tool(place))
         except ToolError as error:
