@@ -188,3 +188,16 @@ def test_the_command_takes_them_over_if_told(ruled: MemoryStore, tmp_path: Path)
         call_command("import_store", target.pk, str(file), *options, stdout=said, stderr=io.StringIO())
         assert len(rules_of(target)) == count and "5 path rules" in said.getvalue()
         assert ("path rules taken over" in said.getvalue()) == bool(options)
+
+
+@pytest.mark.both_databases
+def test_the_list_of_imports_counts_memories_alone(ruled: MemoryStore, superuser: User) -> None:
+    target, data = trips.new_store("Target"), export(ruled, "jsonl", governance=True)
+    job = trips.prepared(target, data)
+    memories = job.items.filter(is_proposal=False).exclude(found="rules").count()
+    assert memories and job.items.filter(is_proposal=True).exists() and job.items.filter(found="rules").exists()
+    assert f'<td class="num nowrap">{memories}<' in preview_of_list(superuser, target)
+
+
+def preview_of_list(user: User, store: MemoryStore) -> str:
+    return signed_in(user).get(reverse("imports", args=[store.pk])).content.decode()

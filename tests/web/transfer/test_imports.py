@@ -71,7 +71,7 @@ def test_a_curator_looks_chooses_and_starts(store: MemoryStore, carol: User) -> 
     assert ImportItem.objects.get(job=job, number=0).choice == "beside"
     assert Memory.objects.filter(store=store).count() == 2
     assert act_on(browser, job, "start_import", **{"choice-0": "take"}) == 303
-    assert "of 4 memories done" in text_of(browser, job)
+    assert "of 4 done" in text_of(browser, job)
     state = browser.get(reverse("import_", args=[store.pk, job.pk]) + "?part=state", headers={"HX-Request": "true"})
     assert "hx-get" in state.content.decode() and "HX-Refresh" not in state.headers
     finished(job)

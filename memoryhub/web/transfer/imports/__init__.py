@@ -33,6 +33,7 @@ def listing(request: Request, store: MemoryStore) -> HttpResponse:
     """List the newest imports. If the URL has the id of an import in `before`, list only older ones."""
     before = request.GET.get("before", "").replace("\0", "")
     found = Import.objects.filter(store=store).select_related("created_by").order_by("-pk")
+    found = import_rows.with_memories(found)
     shown = list((found.filter(pk__lt=before) if before else found)[: SIZE + 1])
     return render(
         request,

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from django.db.models import Count, Sum
+from django.db.models import Count, OuterRef, QuerySet, Subquery, Sum
+from django.db.models.functions import Coalesce
 from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext, gettext_lazy as _
@@ -165,6 +166,14 @@ def summary(job: Import) -> Summary:
         TONES.get(job.state, "neutral"),
         MemoryStore.objects.filter(pk=job.copied_from).first() if job.copied_from else None,
     )
+
+
+def with_memories(imports: QuerySet[Import]) -> QuerySet[Import]:
+    """Add to each import `memories`: the number of its memories, without its proposals and path rules. Their items are
+    its first ones."""
+    items = ImportItem.objects.filter(job=OuterRef("pk"), is_proposal=False).exclude(found=RULES)
+    last = Subquery(items.order_by("-number").values("number")[:1])
+    return imports.annotate(memories=Coalesce(last + 1, 0))
 
 
 def undone(job: Import) -> Undone | None:
