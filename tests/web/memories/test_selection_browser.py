@@ -6,8 +6,9 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
+from memoryhub.actions.core.rules.holds import place
 from memoryhub.actions.memories import curation
-from memoryhub.models import Memory, MemoryStore, User
+from memoryhub.models import HoldKind, Memory, MemoryStore, User
 from tests.support.browser import axe, press, sign_in_as
 from tests.support.fixtures import new_person
 from tests.support.write_guard import tampering
@@ -201,3 +202,22 @@ def test_axe_finds_nothing_on_the_pages_of_a_selection(desk: Page, store: Memory
     for address in ("/views/save?page=audit&query=outcome%3Derror", f"/stores/{store.id}/trash?q=path:/x/"):
         desk.goto(live_server.url + address)
         axe(desk)
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_icons_of_a_move_are_beside_their_words(desk: Page, store: MemoryStore, width: int) -> None:
+    write(store, f"/{'long' * 15}.md")
+    place(store.pk, act(), kind=HoldKind.HOLD, reason="lawsuit 7", memory=Memory.objects.at("/1.md").get().pk)
+    desk.set_viewport_size({"width": width, "height": 900})
+    desk.reload()
+    for box in desk.get_by_role("checkbox", name=re.compile(r"^Select .*\.md")).all():
+        box.evaluate("element => element.click()")
+    desk.locator("[name=act][value=move]").click()
+    desk.get_by_label("Directory to move into").fill("/archive")
+    press(desk, "Enter")
+    expect(desk.get_by_text("A legal hold goes along")).to_be_visible()
+    for icon in (desk.locator(".with-icon > .icon"), *desk.locator("td .entry > .icon").all()):
+        beside = icon.bounding_box()
+        words = icon.locator("xpath=following-sibling::*[1]").bounding_box()
+        assert beside and words
+        assert words["x"] >= beside["x"] + beside["width"] and words["y"] < beside["y"] + beside["height"]
