@@ -31,10 +31,11 @@ class Caller:
     session: str | None = None
 
     def call(self, command: str, *, id: str | None = None, **input: Any) -> tool.ToolResult:
+        """Call the tool. Without an `id`, the call has one that no test writes."""
         self.at += timedelta(minutes=1)
         caller = calls.find_caller(self.key, self.store.id, self.at)
         assert caller is not None
-        tool_use = tool.ToolUse.of(id or f"toolu_{next(_numbers)}", {"command": command, **input})
+        tool_use = tool.ToolUse.of(id or f"toolu_nr_{next(_numbers)}", {"command": command, **input})
         return tool.execute(
             self.store.id, tool_use, caller=caller, at=self.at, session=self.session, elapsed=lambda: 1234
         )
