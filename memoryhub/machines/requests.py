@@ -131,7 +131,7 @@ def json_of(request: HttpRequest, body: bytes) -> dict[str, Any]:
     if not _JSON_TYPE.fullmatch(request.META.get("CONTENT_TYPE") or ""):
         raise Problem.invalid("The content type must be application/json.", 415)
     try:
-        value = strict_json.loads(body, most_outside=strict_json.MOST_OUTSIDE)
+        value = strict_json.loads(body, is_request=True)
     except strict_json.Malformed as error:
         raise Problem.invalid(str(error)) from None
     if not isinstance(value, dict):

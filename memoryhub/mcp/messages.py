@@ -59,7 +59,7 @@ class Message:
 def read(body: bytes) -> Message:
     """Return the message in a body; raises Refused."""
     try:
-        value = strict_json.loads(body, most_outside=strict_json.MOST_OUTSIDE)
+        value = strict_json.loads(body, is_request=True)
     except strict_json.Malformed as error:
         raise Refused(PARSE_ERROR, str(error)) from None
     if isinstance(value, list):

@@ -11,6 +11,9 @@ MAX_DIGITS = 1_000
 MOST_OUTSIDE = 262_144
 """The most bytes of a request outside of its strings. To read a list of empty lists takes a hundred times as long as to
 read a text of the same length, and others wait meanwhile."""
+MOST_CONTAINERS = 16_384
+"""The most lists and objects of a request. To mask, compare and store nested lists takes thirty times as long as to
+read them."""
 
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 """A string without its end extends to the end of the text; otherwise each quote in it would be tried as a beginning."""
@@ -24,9 +27,9 @@ class Malformed(ValueError):
     """The bytes are not JSON that the hub accepts; the message says why."""
 
 
-def loads(body: bytes, *, most_outside: int | None = None) -> Any:
-    """Return the value of a JSON text in UTF-8. Raises Malformed if the text is refused. With `most_outside`, a text
-    with more than this many bytes outside of its strings is refused too.
+def loads(body: bytes, *, is_request: bool = False) -> Any:
+    """Return the value of a JSON text in UTF-8. Raises Malformed; if it is the body of a request, also for more bytes
+    outside of strings than MOST_OUTSIDE, and more lists and objects than MOST_CONTAINERS.
 
     Refused are a byte order mark, duplicate keys, NaN and Infinity, numbers that overflow to infinity, integers of more
     than MAX_DIGITS digits, and nesting deeper than MAX_DEPTH. Escaped NULs and escaped unpaired surrogates are
@@ -38,10 +41,10 @@ def loads(body: bytes, *, most_outside: int | None = None) -> Any:
         text = body.decode("utf-8")
     except UnicodeDecodeError as error:
         raise Malformed(f"The body is not UTF-8: byte {error.start} is not valid.") from None
-    if most_outside is not None and len(body) > most_outside and len(_STRING.sub(b"", body)) > most_outside:
-        raise Malformed(f"The body has more than {most_outside:,} bytes outside of strings.")
-    if body.count(b"[") + body.count(b"{") > MAX_DEPTH and _depth(body) > MAX_DEPTH:
-        raise Malformed(f"The body is nested deeper than {MAX_DEPTH} levels.")
+    if is_request and len(body) > MOST_OUTSIDE and len(_STRING.sub(b"", body)) > MOST_OUTSIDE:
+        raise Malformed(f"The body has more than {MOST_OUTSIDE:,} bytes outside of strings.")
+    if body.count(b"[") + body.count(b"{") > MAX_DEPTH:
+        _require_few(_STRING.sub(b"", body).translate(None, _NO_BRACKETS), is_request=is_request)
     try:
         return _DECODER.decode(text)
     except json.JSONDecodeError as error:
@@ -62,9 +65,11 @@ def doubtful(value: Any) -> bool:
     return isinstance(value, list) and any(map(doubtful, value))
 
 
-def _depth(body: bytes) -> int:
-    brackets = _STRING.sub(b"", body).translate(None, _NO_BRACKETS)
-    return max(accumulate(map(_STEPS.__getitem__, brackets)), default=0)
+def _require_few(brackets: bytes, *, is_request: bool) -> None:
+    if is_request and brackets.count(b"[") + brackets.count(b"{") > MOST_CONTAINERS:
+        raise Malformed(f"The body has more than {MOST_CONTAINERS:,} lists and objects.")
+    if max(accumulate(map(_STEPS.__getitem__, brackets)), default=0) > MAX_DEPTH:
+        raise Malformed(f"The body is nested deeper than {MAX_DEPTH} levels.")
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -119,6 +119,10 @@ MALFORMED: dict[str, tuple[bytes, int]] = {
     "NaN": (b'{"jsonrpc":"2.0","id":NaN,"method":"ping"}', -32700),
     "an endless number": (b'{"jsonrpc":"2.0","id":1e999,"method":"ping"}', -32700),
     "a deep one": (b'{"params":' * 100 + b"1" + b"}" * 100, -32700),
+    "many lists": (
+        b'{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {"x": [%b1]}}' % (b"[]," * 20_000),
+        -32700,
+    ),
     "a batch": (b'[{"jsonrpc":"2.0","id":1,"method":"ping"}]', -32600),
     "an empty batch": (b"[]", -32600),
     "a string": (b'"ping"', -32600),

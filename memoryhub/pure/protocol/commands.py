@@ -72,12 +72,14 @@ PARAMETERS = frozenset({
 def meant(input: Input) -> dict[str, object]:
     """Return what an input asks for: equal results mean the same call. Names that the hub ignores are left out, and a
     whole number is an int, because JSON does not distinguish 0 and 0.0."""
-    return {name: _number(value) for name, value in input.items() if name in PARAMETERS and value is not None}
+    return {name: _meant(value) for name, value in input.items() if name in PARAMETERS and value is not None}
+
+
+def _meant(value: object) -> object:
+    return list(map(_number, value)) if isinstance(value, list) else _number(value)
 
 
 def _number(value: object) -> object:
-    if isinstance(value, list):
-        return [_number(one) for one in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
