@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 from django.test import override_settings
+from django.urls import reverse
 from django.utils import timezone
 
 from memoryhub.actions.erasure import erasure
@@ -18,11 +19,12 @@ from memoryhub.actions.stores import stores
 from memoryhub.actions.transfer import importing
 from memoryhub.actions.transfer.importing import forgetting
 from memoryhub.background import tasks
-from memoryhub.models import AuditEntry, Door, Finding, Import, ImportItem, Memory, MemoryStore, MemoryVersion
+from memoryhub.models import AuditEntry, Door, Finding, Import, ImportItem, Memory, MemoryStore, MemoryVersion, User
 from memoryhub.pure.protocol.errors import ToolError
 from memoryhub.pure.sensitive import Action
 from memoryhub.pure.transfer import tree_read
 from memoryhub.pure.transfer.bundle import Refused
+from tests.support.fixtures import signed_in
 from tests.transfer import hostile, trips
 from tests.transfer.hostile import archive, commit, written
 from tests.web.erasure.erasing import everywhere
@@ -351,3 +353,24 @@ def test_the_settings_say_how_much_is_taken(tmp_path: Path, target: MemoryStore)
     with pytest.raises(CommandError, match="more than 4"):
         call_command("import_store", target.pk, str(stream))
     assert not texts(target)
+
+
+@pytest.mark.both_databases
+def test_the_note_of_a_deletion_comes_along(superuser: User) -> None:
+    source, target = trips.new_store(), trips.new_store("Target")
+    for minute, path in enumerate(("/a.md", "/b.md"), 1):
+        curation.create(source.pk, path, "one\n", trips.act(minute))
+    curation.delete(source.pk, "/a.md", trips.act(3)._replace(note="It is out of date"))
+    curation.delete(source.pk, "/b.md", trips.act(4))
+    data = trips.exported(source, "jsonl")
+    assert notes_in(data) == ["It is out of date"]
+    trips.run(trips.prepared(target, data))
+    notes = {entry.path: entry.note for entry in AuditEntry.objects.of_chain(target.pk).of_command("import")}
+    assert notes == {"/a.md": "It is out of date", "/b.md": None}
+    assert "It is out of date" in signed_in(superuser).get(reverse("trash", args=[target.pk])).content.decode()
+    assert notes_in(trips.exported(target, "jsonl")) == ["It is out of date"], "and goes on"
+
+
+def notes_in(data: bytes) -> list[str]:
+    found = map(json.loads, data.splitlines())
+    return [line["note"] for line in found if line["type"] == "version" and "note" in line]

@@ -28,8 +28,9 @@ class Author:
 class BundledVersion:
     """One version. Facts are None if the source does not know them, for example in a plain text.
 
-    `path` has the API's form (`/notes/todo.md`), or is `""` if the path was redacted. `content` is None for the
-    operation `deleted` and for a `redacted` version. `at` is aware, in UTC, exact to the microsecond.
+    `path` has the API's form (`/notes/todo.md`); it is `""` if it was redacted. `content` is None for the operation
+    `deleted` and for a `redacted` version. `at` is aware, in UTC, exact to the microsecond. `note` is the note of a
+    deletion (None: it has none).
     """
 
     id: str | None
@@ -40,6 +41,7 @@ class BundledVersion:
     at: datetime | None
     author: Author | None
     redacted: bool = False
+    note: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

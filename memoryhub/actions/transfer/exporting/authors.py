@@ -1,10 +1,10 @@
-"""The authors of the versions in an export: each is an actor in the API's form, with the name that the actor had when
-the version was written."""
+"""The authors of the versions in an export, and the notes of deletions. Each author is an actor in the API's form, with
+the name that the actor had then."""
 
 from collections.abc import Iterable
 from typing import Any
 
-from memoryhub.models import AuditEntry, Import, MemoryVersion
+from memoryhub.models import AuditEntry, Import, MemoryVersion, Operation
 from memoryhub.models.audit import ActorKind
 from memoryhub.pure.actors import typed
 from memoryhub.pure.transfer.bundle import Author
@@ -19,6 +19,7 @@ class Authors:
     def __init__(self, store_id: str) -> None:
         self.store = store_id
         self._entries: dict[int, Author] = {}
+        self._notes: dict[int, str | None] = {}
         self._labels: dict[str, dict[str, str]] = {}
 
     def find(self, versions: Iterable[MemoryVersion]) -> None:
@@ -27,6 +28,9 @@ class Authors:
         columns = ("seq", "actor_kind", "actor_id", "session", "label")
         rows = AuditEntry.objects.of_chain(self.store).of_seqs(seqs).values_list(*columns)
         self._entries = {seq: _author(*told) for seq, *told in rows}
+        deletions = {version.seq for version in versions if _has_note(version)}
+        acts = AuditEntry.objects.of_chain(self.store).of_seqs(deletions)
+        self._notes = dict(acts.filter(note__isnull=False).values_list("seq", "note"))
         jobs = {str(version.origin.get("import")) for version in versions if version.origin} - self._labels.keys()
         if jobs:
             self._labels.update({job: {} for job in jobs})
@@ -38,11 +42,22 @@ class Authors:
             return self._entries.get(version.seq)
         return self._imported(version.origin)
 
+    def note_of(self, version: MemoryVersion) -> str | None:
+        """Return the note of a deletion that was given to `find`, or None."""
+        return self._notes.get(version.seq) if _has_note(version) else None
+
     def _imported(self, origin: dict[str, Any]) -> Author:
         """Return the author that an imported version has in its original store."""
         id = str(origin.get("id") or "")
         labels = self._labels.get(str(origin.get("import")), {})
         return Author(str(origin.get("type") or ""), id, str(labels.get(id) or ""))
+
+
+def _has_note(version: MemoryVersion) -> bool:
+    """Return whether the note of a version's entry is that of its deletion. Of the versions that one entry of an import
+    made, it is that of the last one."""
+    is_last = version.superseded_seq != version.seq
+    return version.operation == Operation.DELETED and version.redacted_at is None and is_last
 
 
 def name_of(entry: AuditEntry | None) -> str:

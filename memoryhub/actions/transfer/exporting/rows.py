@@ -213,6 +213,7 @@ class Rows:
             version.created_at,
             self.authors.of(version),
             is_redacted,
+            self.authors.note_of(version) if self.cover is None else None,
         )
 
 

@@ -111,6 +111,8 @@ def _item(number: int, memory: BundledMemory, place: str) -> ImportItem:
     history = [] if is_plain else [_history_of(version, place) for version in memory.versions]
     if history and memory.threads:
         history[-1][import_comments.KEY] = import_comments.history_of(memory.threads)
+    if history and memory.versions[-1].note:
+        history[-1]["note"] = memory.versions[-1].note
     return ImportItem(  # type: ignore[misc]
         number=number,
         path=kept_text(place + memory.path) if memory.path else "",

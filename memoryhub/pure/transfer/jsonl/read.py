@@ -19,13 +19,13 @@ from memoryhub.pure.transfer.jsonl import proposals as jsonl_proposals
 from memoryhub.pure.transfer.jsonl.proposals import MOST_OPEN, proposal_of
 from memoryhub.pure.transfer.jsonl.rules import rules_of
 from memoryhub.pure.transfer.jsonl.said import MOST_COMMENTS, thread_of
-from memoryhub.pure.transfer.jsonl.values import Line, author_of, moment_of, text
+from memoryhub.pure.transfer.jsonl.values import Line, author_of, moment_of, text, text_or_none
 from memoryhub.pure.transfer.reading import Bounds, Data, Read, visible
 
 FORMAT, VERSION = "memoryhub", 1
 SHORT, MOST_SHORT = 256, 1_000_000
 """A line of fewer bytes is short. An export with more short lines takes long to read, however small it is packed."""
-LONGEST_LINE, MOST_VALUES = 40 * 1024 * 1024, 200_000
+LONGEST_LINE, MOST_VALUES, LONGEST_NOTE = 40 * 1024 * 1024, 200_000, 4_000
 """The most bytes of a line, and the most texts and values in it: each of these takes more memory than in the file."""
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 
@@ -217,6 +217,9 @@ def version_of(line: Line) -> BundledVersion:
         content = text(line, "content")
         _require_sum(content, line.get("sha256"))
     path = text(line, "path") if line.get("path") is not None else ""
+    note = text_or_none(line, "note")
+    if len(note or "") > LONGEST_NOTE:
+        raise Refused("The note of a deletion is too long.")
     return BundledVersion(
         text(line, "id"),
         number,
@@ -226,6 +229,7 @@ def version_of(line: Line) -> BundledVersion:
         moment_of(text(line, "created_at")),
         author_of(line.get("author")),
         redacted,
+        note,
     )
 
 

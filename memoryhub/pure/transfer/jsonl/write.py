@@ -84,6 +84,8 @@ def _version(written: WrittenVersion) -> JsonRow:
         "author": author(version.author),
         "redacted": version.redacted,
     }
+    if version.note is not None:
+        details["note"] = version.note
     return details if written.proof is None else {**details, "proof": written.proof}
 
 
