@@ -84,8 +84,8 @@ def certified(kind: str, store_id: str, found: Mapping[str, Any], counted: Mappi
 
 
 def check(text: str) -> Verdict:
-    """Return the verdict on a document: whether this hub signed it, and it is unchanged. Raises Malformed if `text` does
-    not have the form of a document."""
+    """Return the verdict on a document: whether this hub signed it, and it is unchanged. Raises Malformed if `text` is
+    not a document."""
     try:
         value = json.loads(text, object_pairs_hook=_once)
     except (ValueError, RecursionError) as error:
