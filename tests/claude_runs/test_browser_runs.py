@@ -74,7 +74,8 @@ def test_a_run_is_followed_stopped_continued_and_undone(
     fits(page)
     assert Memory.objects.select_related("text").get(store=store).text.content.endswith("was replaced.\n")
 
-    page.locator("#claude-talk").get_by_role("link", name="version 2").click()
+    with page.expect_navigation():
+        page.locator("#claude-talk").get_by_role("link", name="version 2").click()
     page.go_back()
     page.get_by_role("link", name="Undo everything it wrote").click()
     page.locator(".undo-form button[type=submit], .undo-form .button-primary, .undo-form .button-danger").first.click()
