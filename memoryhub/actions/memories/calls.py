@@ -138,11 +138,8 @@ def caller_of_digest(digest: str, store_id: str, at: datetime) -> Caller | None:
 
 
 def digest_of_input(input: Mapping[str, Any]) -> str:
-    """Return a keyed digest of what an input asks for.
-
-    It does not depend on the order of names, nor on names that the hub ignores: equal digests mean that an input is
-    repeated.
-    """
+    """Return a keyed digest of what an input asks for: equal digests mean that an input is repeated. The order of names
+    and the names that the hub ignores make no difference."""
     return _keyed(hashlib.sha256(_canonical(meant(input)).encode()).hexdigest())
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from memoryhub.actions.transfer.importing import (
     comments as import_comments,
+    notes,
     proposals as import_proposals,
     rules as import_rules,
 )
@@ -112,7 +113,7 @@ def _item(number: int, memory: BundledMemory, place: str) -> ImportItem:
     if history and memory.threads:
         history[-1][import_comments.KEY] = import_comments.history_of(memory.threads)
     if history and memory.versions[-1].note:
-        history[-1]["note"] = memory.versions[-1].note
+        history[-1][notes.KEY] = memory.versions[-1].note
     return ImportItem(  # type: ignore[misc]
         number=number,
         path=kept_text(place + memory.path) if memory.path else "",

@@ -18,7 +18,7 @@ from memoryhub.actions.findings import findings
 from memoryhub.actions.findings.findings import Screened, ScreenedPath
 from memoryhub.actions.memories import commands
 from memoryhub.actions.transfer import dismissals
-from memoryhub.actions.transfer.importing import comments as import_comments, preview, proposals, rules
+from memoryhub.actions.transfer.importing import comments as import_comments, notes, preview, proposals, rules
 from memoryhub.actions.transfer.importing.places import clamped
 from memoryhub.actions.transfer.importing.preview import (
     BESIDE,
@@ -62,7 +62,7 @@ def bring(store: Tree, job: Import, item: ImportItem) -> None:
         with transaction.atomic():
             outcome, record = _bring(store, job, item)
             if record is not None:
-                item.seq = _commit(store, item, record)
+                item.seq = notes.commit(store, item, record)
     except ToolError as error:
         store.memories, store.total_bytes = before
         _fresh(store)
@@ -72,17 +72,6 @@ def bring(store: Tree, job: Import, item: ImportItem) -> None:
         refused = Record(act[0], ok=False, path=act[1], answer=error.message, input=audit.to_json(details))
         item.seq = tree.commit(store, refused)
     item.outcome, item.content, item.history = outcome, None, []
-
-
-def _commit(store: Tree, item: ImportItem, record: Record) -> int:
-    """Write the entry of an item. If it brings a memory into the trash, the entry has the note of that deletion."""
-    act, note = store.act, item.history[-1].get("note") if item.history and not item.is_proposal else None
-    if note and is_deleted(item):
-        store.act = act._replace(note=store.ruling.masked(note))
-    try:
-        return tree.commit(store, record)
-    finally:
-        store.act = act
 
 
 def _fresh(store: Tree) -> None:
