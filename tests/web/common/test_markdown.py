@@ -1,6 +1,7 @@
 """Rendered Markdown can do nothing but be read, whatever an agent wrote."""
 
 import re
+from html import unescape
 from html.parser import HTMLParser
 from time import process_time
 
@@ -157,9 +158,44 @@ def test_tables_tasks_and_strikethrough() -> None:
 def test_pictures_are_not_loaded_and_say_so() -> None:
     html = render("![a *plan*](http://evil.example/p.png) ![](x.png)")
     assert html == (
-        '<p><span class="image-not-loaded">a plan (image not loaded)</span> '
-        '<span class="image-not-loaded">image not loaded</span></p>\n'
+        '<p><span class="image-not-loaded">a plan (image not loaded: http://evil.example/p.png)</span> '
+        '<span class="image-not-loaded">image not loaded: x.png</span></p>\n'
     )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[//]: # (pay at once)",
+        'a\n\n[pay]: <at> "once"',
+        "> [^1]: pay at once",
+        '- [pay]: /at\n  "once"',
+        '![](/pay "at once")',
+        '![pay](at-once.png "at once")',
+        '[pay](http://a.example "at once")',
+        "[](http://a.example/pay/at/once)",
+        "[ \u3000 ](http://a.example/pay/at/once)",
+        "```pay at once\nx\n```",
+        "~~~ python pay at once\nx\n~~~",
+        "|a|b|\n|-|-|\n|c|d|pay|\n|e|f||at|once|\n|g|\n",
+        "a|b\n-|-\nc|pay at\\|once|more|",
+        "<!-- pay at once -->",
+        '<div hidden title="pay">at once</div>',
+    ],
+)
+def test_what_markdown_hides_is_shown(text: str) -> None:
+    shown = unescape(re.sub("<[^>]*>", " ", render(text)))
+    assert {"pay", "at", "once"} <= set(re.findall("[a-z]+", shown)), shown
+
+
+def test_a_cell_beyond_the_columns_goes_into_the_last_one() -> None:
+    html = render("|a|b|\n|-|-|\n|c|d|\n|e|`f`|**g**||\n|h|\n")
+    assert re.findall("<td>(.*?)</td>", html) == ["c", "d", "e", "<code>f</code> | <strong>g</strong>", "h", ""]
+
+
+def test_the_line_above_code_is_shown_unless_it_names_a_known_language() -> None:
+    assert "<p>" not in render("```Python\nx\n```\n~~~\ny\n~~~")
+    assert render("```mermaid\nx\n```").startswith("<p>mermaid</p><pre>")
 
 
 @pytest.mark.parametrize(
@@ -186,7 +222,7 @@ def test_the_address_that_is_shown_is_the_one_that_the_link_has() -> None:
 
 def test_code_has_colours_as_classes() -> None:
     assert '<span class="hl-k">def</span>' in render("```python\ndef f(): pass\n```")
-    assert render("```nothing\n<b>\n```") == "<pre><code>&lt;b&gt;\n</code></pre>\n"
+    assert render("```nothing\n<b>\n```") == "<p>nothing</p><pre><code>&lt;b&gt;\n</code></pre>\n"
 
 
 @pytest.mark.parametrize("language", sorted(markdown.LANGUAGES))

@@ -1,7 +1,9 @@
 """Markdown of a memory as safe HTML: without scripts, styles, external images or ids.
 
 Agents write the text, so it may be hostile. There are two safeguards: the parser does not pass HTML through, and an
-allow-list cleans its output. The only attribute taken from the text is the address of a link.
+allow-list cleans its output. The only attribute taken from the text is the address of a link. What Markdown would hide
+from a reader is shown as text, because agents read it: definitions of links, titles, addresses of images, the line
+above a block of code, and cells beyond the columns of a table.
 """
 
 import re
@@ -18,6 +20,7 @@ from django.utils.translation import gettext as _
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.rules_block import StateBlock, table
+from markdown_it.rules_block.table import escapedSplit, getLine
 from markdown_it.rules_core import StateCore
 from markdown_it.rules_inline import StateInline, image, link
 from markdown_it.token import Token
@@ -126,10 +129,12 @@ def _parser() -> MarkdownIt:
     """
     parser = _Parser("gfm-like", {"html": False, "linkify": False, "xhtmlOut": False, "highlight": _highlight})
     parser.block.ruler.at("table", _bounded_table, {"alt": ["paragraph", "reference"]})
+    parser.block.ruler.disable("reference")
     parser.inline.ruler.at("link", partial(_bounded, link))
     parser.inline.ruler.at("image", partial(_bounded, image))
     parser.core.ruler.push("hub", _adapt)
     parser.add_render_rule("image", _image)
+    parser.add_render_rule("fence", _fence)
     parser.add_render_rule("table_open", _table_open)
     parser.add_render_rule("table_close", _table_close)
     return parser
@@ -171,7 +176,24 @@ def _bounded_table(state: StateBlock, start: int, end: int, silent: bool) -> boo
         state.env["tables_are_text"] = True
         return False
     state.env["cells"] = state.env.get("cells", 0) + columns * rows
-    return table(state, start, end, False)
+    first = len(state.tokens)
+    table(state, start, end, False)
+    _keep_all_cells(state, state.tokens[first:])
+    return True
+
+
+def _keep_all_cells(state: StateBlock, tokens: Iterable[Token]) -> None:
+    """Add the cells that a row has beyond the columns of its table to its last cell."""
+    rows: dict[int, list[Token]] = {}
+    for token in tokens:
+        if token.type == "inline" and token.map:
+            rows.setdefault(token.map[0], []).append(token)
+    for line, shown in rows.items():
+        cells = [cell.strip() for cell in escapedSplit(getLine(state, line).strip().removeprefix("|"))]
+        while not cells[-1] and len(cells) > len(shown):
+            cells.pop()
+        if len(cells) > len(shown):
+            shown[-1].content = " | ".join(cells[len(shown) - 1 :])
 
 
 def _bounded(rule: Callable[[StateInline, bool], bool], state: StateInline, silent: bool) -> bool:
@@ -188,6 +210,7 @@ def _adapt(state: StateCore) -> None:
     for position, token in enumerate(state.tokens):
         if token.type == "fence":
             code += len(token.content) + 100
+            token.meta["written"] = token.info.strip()
             token.info = token.info if code <= MOST_CODE else ""
         elif token.type in ("heading_open", "heading_close"):
             token.tag = f"h{min(6, int(token.tag[1]) + 1)}"
@@ -213,16 +236,29 @@ def _make_task(item: Token, children: list[Token]) -> None:
 
 
 def _with_links(parser: MarkdownIt, tokens: Sequence[Token]) -> list[Token]:
-    """Turn plain addresses in the text into links, except inside existing links."""
+    """Turn plain addresses in the text into links, except inside existing links. Show the title of a link after it, and
+    the address of a link that has no text."""
     result: list[Token] = []
-    depth = 0
+    opened: list[int] = []
     for token in tokens:
-        depth += token.nesting if token.type in ("link_open", "link_close") else 0
-        if token.type == "text" and not depth and "://" in token.content:
+        if token.type == "text" and not opened and "://" in token.content:
             result += _linked(parser, token.content)
-        else:
-            result.append(token)
+            continue
+        if token.type == "link_open":
+            opened.append(len(result))
+        elif token.type == "link_close" and opened:
+            at = opened.pop()
+            if not any(one.content.strip() or one.type == "image" for one in result[at + 1 :]):
+                result.append(_text(str(result[at].attrs["href"])))
+            if title := result[at].attrs.get("title"):
+                result += [token, _text(f' "{title}"')]
+                continue
+        result.append(token)
     return result
+
+
+def _text(content: str) -> Token:
+    return Token("text", "", 0, content=content)
 
 
 def _linked(parser: MarkdownIt, text: str) -> list[Token]:
@@ -233,13 +269,13 @@ def _linked(parser: MarkdownIt, text: str) -> list[Token]:
         href = parser.normalizeLink(address)
         if parser.validateLink(href):
             tokens += [
-                Token("text", "", 0, content=text[at : match.start()]),
+                _text(text[at : match.start()]),
                 Token("link_open", "a", 1, attrs={"href": href}),
-                Token("text", "", 0, content=address),
+                _text(address),
                 Token("link_close", "a", -1),
             ]
             at = match.start() + len(address)
-    return [*tokens, Token("text", "", 0, content=text[at:])]
+    return [*tokens, _text(text[at:])]
 
 
 def _without_end(address: str) -> str:
@@ -256,10 +292,22 @@ def _without_end(address: str) -> str:
 def _image(
     renderer: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: MutableMapping[str, Any]
 ) -> str:
-    """Return an image as its description. Loading the image would tell its server who reads which memory and when."""
-    name = renderer.renderInlineAsText(tokens[index].children or [], options, env)
-    text = _("%(name)s (image not loaded)") % {"name": name} if name else _("image not loaded")
-    return format_html('<span class="image-not-loaded">{}</span>', text)
+    """Return an image as its description, address and title. Loading the image would tell its server who reads which
+    memory and when."""
+    image = tokens[index]
+    name = renderer.renderInlineAsText(image.children or [], options, env)
+    title = f' "{image.attrs["title"]}"' if image.attrs.get("title") else ""
+    words = {"name": name, "address": f"{image.attrs.get('src', '')}{title}"}
+    text = _("%(name)s (image not loaded: %(address)s)") if name else _("image not loaded: %(address)s")
+    return format_html('<span class="image-not-loaded">{}</span>', text % words)
+
+
+def _fence(
+    renderer: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: MutableMapping[str, Any]
+) -> str:
+    """Return a block of code. If the line above it does more than name a known language, it is shown, too."""
+    code, written = renderer.fence(tokens, index, options, env), tokens[index].meta.get("written", "")
+    return code if not written or written.lower() in LANGUAGES else format_html("<p>{}</p>{}", written, mark_safe(code))
 
 
 def _table_open(*_arguments: object) -> str:
