@@ -2,6 +2,7 @@
 together?"""
 
 import fcntl
+import io
 import os
 import shlex
 import sys
@@ -75,6 +76,8 @@ class HubCommand(BaseCommand):
 
     def execute(self, *args: Any, **options: Any) -> str | None:
         os.umask(0o077)
+        if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal whose encoding lacks a character gets its number
+            sys.stdout.reconfigure(errors="backslashreplace")
         with self._explained():
             try:
                 require_address()

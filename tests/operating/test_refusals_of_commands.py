@@ -135,6 +135,14 @@ def test_an_output_that_is_full_closed_or_read_no_further_is_no_verdict_about_th
         assert (answer.returncode, answer.stderr) == (0, "")
 
 
+def test_a_character_that_the_terminal_does_not_know_ends_no_command(home: Path, tmp_path: Path) -> None:
+    store = manage(home, "create_store", "Caf\u00e9").stdout.strip().splitlines()[-1]
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "\u8a18.md").write_text("x")
+    answer = manage(home, "import_store", store, str(tmp_path / "notes"), PYTHONIOENCODING="latin-1")
+    assert (answer.returncode, "1 taken" in answer.stdout, r"/\u8a18.md" in answer.stdout) == (0, True, True), answer
+
+
 def test_serve_on_a_data_directory_that_takes_no_files_says_so(home: Path) -> None:
     (home / "lock").unlink()
     (home / "lock").mkdir()

@@ -21,7 +21,8 @@ from typing import Any
 from tests.support.directory import run_directory
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-READ_AT_START = ("LD_PRELOAD", "MEMORYHUB_BENCHMARK", "PYTHONHASHSEED", "PYTHONPATH", "PYTHONWARNINGS")
+OF_PYTHON = ("PYTHONHASHSEED", "PYTHONIOENCODING", "PYTHONPATH", "PYTHONWARNINGS")
+READ_AT_START = ("LD_PRELOAD", "MEMORYHUB_BENCHMARK", *OF_PYTHON)
 """A process with other values of these is really started, and so is one of another program."""
 _SUBREAPER = 36
 
