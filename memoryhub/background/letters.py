@@ -287,7 +287,7 @@ def _retention(mail: Mail, user: User, at: datetime) -> Letter | None:
     first = [Line(f"{name(item.path)} · {_day(item.due_at, user)}") for item in found.first]
     days = removals.AHEAD.days
     lead = _("Within %(days)s days the retention policies remove from the memory store %(store)s:")
-    note = _("To keep a memory, pin it or change the policy before that day.")
+    note = _("To keep a memory, pin it or change the policy before then.")
     letter = Letter(
         user.email, _("Retention will remove something from %(store)s") % {"store": name(store)},
         [lead % {"days": days, "store": name(store)}], _("See all of it"), page("rehearsal", store.pk),
@@ -301,7 +301,7 @@ def _alarm(mail: Mail, user: User, at: datetime) -> Letter | None:
         return None
     kind, _space, subject = mail.about.partition(" ")
     title, lead, url = _ALARMS[kind](subject)
-    note = _("While it lasts, you get this message once a day.") if kind not in alarms.ONCE else ""
+    note = _("As long as this lasts, you get this message once a day.") if kind not in alarms.ONCE else ""
     return _endable(Letter(user.email, title, [lead], _("See what to do"), url, note=note), user, MailKind.ALARM)
 
 

@@ -60,8 +60,8 @@ LIMITS = {
             "calls", 1_200, _("Calls a minute"),
             _("Tool calls of each key in any 60 seconds. The same limit applies to all agents and keys."),
             variable="MEMORYHUB_CALLS",
-            meter=_("Calls a minute, busiest key"), full=_("Further calls of that key are refused until "
-                                                           "the calls are a minute old."),
+            meter=_("Calls a minute, busiest key"), full=_("Further calls of that key are refused until its "
+            "earlier calls are a minute old."),
         ),
         Limit(  # a body with less room would hold no call
             "body_bytes", 1024 * 1024, _("Bytes of a request"), _("Bytes of the body of one request."), is_bytes=True,

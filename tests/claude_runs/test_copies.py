@@ -122,7 +122,7 @@ def test_a_copy_goes_with_its_run_with_an_erasure_and_for_another_one(
     assert not MemoryStore.present.filter(pk=first.copy).exists() and first.copy
     assert "Quellenberg" not in str(list(AuditEntry.objects.of_chain(first.copy).values_list("input", "message")))
     html = page(signed_in(alice), f"/stores/{store.id}/claude/{first.pk}")
-    assert "The copy on which it ran has been deleted." in html
+    assert "The copy on which the run worked has been deleted." in html
     with pytest.raises(runs.CopyGone):
         runs.go_on(first.pk, store.id, "More.", by(alice))
     with tampering():

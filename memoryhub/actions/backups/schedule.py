@@ -24,7 +24,8 @@ from memoryhub.models import HubSettings
 from memoryhub.pure.backups.rotation import Keep
 
 NO_KEYS = gettext_lazy(
-    "A backup needs a passphrase in MEMORYHUB_BACKUP_PASSPHRASE, or an age public key in MEMORYHUB_BACKUP_RECIPIENT. "
+    "A backup needs a passphrase in MEMORYHUB_BACKUP_PASSPHRASE, or a public key of the tool age in "
+    "MEMORYHUB_BACKUP_RECIPIENT. "
     "Keep the passphrase or the secret key in a place that you can reach without this machine."
 )
 AGAIN = timedelta(minutes=30)

@@ -6,19 +6,25 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy
 
 PROBLEMS: Mapping[str, str | Promise] = {
-    "no_key": gettext_lazy("The hub has no key for Claude’s API. The administrator of the hub sets ANTHROPIC_API_KEY."),
+    "no_key": gettext_lazy(
+        "The hub has no key for Claude’s API. An administrator of the hub has to set ANTHROPIC_API_KEY."
+    ),
     "not_allowed": gettext_lazy("The person who started the run may no longer run Claude in this memory store."),
     "wrong_key": gettext_lazy(
-        "Claude’s API does not accept the hub’s key. The administrator of the hub checks ANTHROPIC_API_KEY."
+        "Claude’s API does not accept the hub’s key. An administrator of the hub has to check ANTHROPIC_API_KEY."
     ),
     "forbidden": gettext_lazy("The hub’s key may not do this at Claude’s API."),
     "no_model": gettext_lazy("Claude’s API does not know this model, or the hub’s key may not use it."),
     "bad_request": gettext_lazy("Claude’s API refused the request."),
     "too_large": gettext_lazy("The conversation is too large for Claude’s API."),
-    "rate_limited": gettext_lazy("Claude’s API answered several times that the hub’s key sends too much for now."),
+    "rate_limited": gettext_lazy(
+        "Claude’s API answered several times that the hub’s key sends too much at the moment."
+    ),
     "overloaded": gettext_lazy("Claude’s API is overloaded: it said so several times."),
     "api_error": gettext_lazy("Claude’s API failed several times."),
-    "unreachable": gettext_lazy("Claude’s API could not be reached. The hub’s administrator checks the network."),
+    "unreachable": gettext_lazy(
+        "Claude’s API could not be reached. An administrator of the hub has to check the network."
+    ),
     "timed_out": gettext_lazy("Claude’s API did not answer in time."),
     "broke_off": gettext_lazy("The connection to Claude’s API broke off in the middle of an answer."),
     "unreadable": gettext_lazy("Claude’s answer could not be read: a part of it is not JSON."),
@@ -41,7 +47,7 @@ PROBLEMS: Mapping[str, str | Promise] = {
     "no_room": gettext_lazy(
         "The memory store is archived or has reached a limit, so nothing could be written in a copy of it."
     ),
-    "hub_error": gettext_lazy("An error of the hub itself; its log has the details."),
+    "hub_error": gettext_lazy("An error of the hub itself. The log of the hub has the details."),
 }
 
 

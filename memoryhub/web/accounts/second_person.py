@@ -194,7 +194,7 @@ def _decide(request: Request, found: ActRequest, decide: Callable[[User], ActReq
     except actions.MayNotDecide:
         raise PermissionDenied from None
     except actions.NotOpen:
-        messages.warning(request, _("This was decided, taken back, or has lapsed."))
+        messages.warning(request, _("This request has already been decided or taken back, or it has lapsed."))
     else:
         messages.success(request, said)
     return see_other(request, "act_request", found.pk)
@@ -210,7 +210,7 @@ def withdraw_act(request: Request, request_id: str) -> HttpResponse:
     try:
         actions.withdraw(found.pk, person(request), act(request))
     except actions.NotOpen:
-        messages.warning(request, _("This was decided, taken back, or has lapsed."))
+        messages.warning(request, _("This request has already been decided or taken back, or it has lapsed."))
     return see_other(request, "acts")
 
 

@@ -65,7 +65,10 @@ class KeyForm(forms.Form):
         choices=ACCESS,
         initial=Access.WRITE,
         widget=forms.RadioSelect,
-        help_text=_("Everywhere in a memory store, unless its path rules say otherwise: they are in its settings."),
+        help_text=_(
+            "This applies everywhere in a memory store, unless path rules say otherwise. The path rules "
+            "are in the settings of the memory store."
+        ),
     )
     expires_in = forms.ChoiceField(label=_("Expires in"), choices=DAYS, initial="90")
     expires_on = forms.DateField(
@@ -121,10 +124,10 @@ class ReplaceKeyForm(KeyForm):
 
     access = None  # type: ignore[assignment]
     rules = forms.BooleanField(
-        label=_("Let the path rules that name the old key name the new one, too"),
+        label=_("Add the new key to the path rules that name the old key"),
         required=False,
         initial=True,
-        help_text=_("Otherwise they apply only to the old key."),
+        help_text=_("Otherwise these path rules apply only to the old key."),
     )
 
     def __init__(self, *args: Any, is_named: bool, **options: Any) -> None:

@@ -29,18 +29,19 @@ _LEAST = {"edit_store": Role.ADMIN, "archive_store": Role.ADMIN, "rules": Role.C
 
 _OF_STORE: Mapping[Kind, tuple[str | Promise, str | Promise, str]] = {
     Kind.NOT_FOUND: (
-        _("The agent should view the directory first, and name a path that is there."), THEN, "moment",
+        _("The agent should view the directory first, and name a path that exists."), THEN, "moment",
     ),
     Kind.EXISTS: (
-        _("The agent should change what is there, or choose another path. The memory store can also let it overwrite."),
+        _("The agent should change what is there, or choose another path. A setting of the memory store can "
+        "also allow it to overwrite."),
         _("Overwrite on create"), "edit_store",
     ),
     Kind.NO_MATCH: (
-        _("The agent should view the memory first, and copy the old text exactly, without the numbers of lines."),
+        _("The agent should view the memory first, and copy the old text exactly, without the line numbers."),
         THEN, "moment",
     ),
     Kind.SEVERAL: (
-        _("The agent should repeat more of the text around the place, so that it is found once."),
+        _("The agent should copy more of the text around the place, so that the old text is found only once."),
         THEN, "moment",
     ),
     Kind.LIMIT: (_("Raise the limit, or have the agent write less."), _("Limits of this memory store"), "limits"),
@@ -48,7 +49,7 @@ _OF_STORE: Mapping[Kind, tuple[str | Promise, str | Promise, str]] = {
         _("The agent should leave out that value. The rules say what is refused."),
         _("Rules for sensitive text"), "rules",
     ),
-    Kind.ARCHIVED: (_("Nothing can be written until it is unarchived."), _("Unarchive"), "archive_store"),
+    Kind.ARCHIVED: (_("Nothing can be written until the memory store is unarchived."), _("Unarchive"), "archive_store"),
     Kind.HELD: (
         _("Nobody can change the memory until the hold is "
           "released."), _("Pins and legal holds of this memory store"), "holds",
@@ -73,7 +74,7 @@ def remedy_for(entry: AuditEntry, store: MemoryStore | None, answer: str, user: 
         words = _("The key has the access Read. Give the agent a key with the access Write.")
         return Remedy(words, _("Keys of this agent"), reverse("agent", args=[entry.author_id]))
     if kind in (Kind.PATH, Kind.MALFORMED):
-        words = _("The call must be as the memory tool specifies.")
+        words = _("The call must have the form that the memory tool specifies.")
         return Remedy(words, _("Connect an agent"), reverse("guide", args=["agents"]))
     return _of_store(*_OF_STORE[kind], entry, store, user) if kind in _OF_STORE else None
 

@@ -34,7 +34,7 @@ class PlanForm(forms.Form):
     target = forms.CharField(
         label=gettext_lazy("Where backups go"), required=False, max_length=1000,
         help_text=gettext_lazy(
-            "A directory of the hub’s machine that exists, with its whole path, or s3://BUCKET/PREFIX. Empty: the hub"
+            "The whole path of an existing directory on the hub’s machine, or s3://BUCKET/PREFIX. Empty: the hub"
             " makes no backups by itself."
         ),
     )  # fmt: skip

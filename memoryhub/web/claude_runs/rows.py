@@ -170,7 +170,7 @@ def _item(event: ClaudeEvent, calls: Mapping[int, CallInWords], mask: _Masking, 
     if event.kind == ClaudeEventKind.MESSAGE:
         return Item(event, text=mask(content["text"]), by=content.get("by", ""))
     if event.kind == ClaudeEventKind.CALL:
-        gone = _("The copy on which it ran has been deleted.") if place is None else ""
+        gone = _("The copy on which the run worked has been deleted.") if place is None else ""
         return _call(event, calls, mask, gone or _("Retention removed the audit entry of this call."))
     if event.kind == ClaudeEventKind.PROPOSAL:
         return _proposal(event, mask)

@@ -27,7 +27,7 @@ def interrupted_words(run: ClaudeRun) -> str:
     if run.state == ClaudeRunState.INTERRUPTED:
         return _(
             "The hub was stopped during this run. No call of the memory tool was lost, so you can continue the "
-            "run where it was."
+            "run where it stopped."
         )
     return problem_words(run.problem)
 

@@ -13,7 +13,8 @@ _WORDS: dict[type[Exception], tuple[str | Promise, int]] = {
     comments.TooMany: (_("There are too many comments: the hub keeps at most %(most)s here. Nothing was "
                          "written."), MOST),
     comments.TooManyNotes: (
-        _("%(most)s notes to agents already wait at this memory. Let an agent read them, or withdraw one."), MOST_NOTES
+        _("This memory already has %(most)s notes that no agent has read yet. Let an agent read them, or "
+        "withdraw one."), MOST_NOTES
     ),
     comments.NotANote: (
         _("A note to an agent is one line of at most %(most)s visible characters."), LONGEST_NOTE

@@ -77,7 +77,8 @@ def picture(store: MemoryStore, lists: Mapping[str, Any], now: datetime) -> Pict
     tiles = [_tile(store, area, facts, now) for area in areas]
     return Picture(
         "map", "map", _("Memories by size"),
-        _("The area shows the size, and the colour shows when an agent last read it. Outlined memories await review."),
+        _("The area of each memory shows its size, and its colour shows when an agent last read it. Outlined "
+        "memories await review."),
         [_("Memory or directory"), _("Bytes"), _("Memories"), _("Last read"), _("Awaits review")],
         [_row(area, tile, facts) for area, tile in zip(areas, tiles, strict=True) if area.is_leaf],
         empty="" if tiles else _("There are no memories yet."), drawn=tiles, marks=_legend(tiles), wide=True,

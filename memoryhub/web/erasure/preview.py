@@ -223,7 +223,7 @@ def _rows(store_id: str, hits: Sequence[Hit], terms: Sequence[str], user: User) 
         value = getattr(row, hit.what, None) if row is not None else None
         version = row if isinstance(row, MemoryVersion) else versions.get(hit.id)
         if isinstance(row, SavedView) and not row.is_shared and row.owner_id != user.pk:
-            yield Row(hit, _("a filter that its owner keeps to themselves"), hit.path, version, None)
+            yield Row(hit, _("a filter that only its owner sees"), hit.path, version, None)
             continue
         texts = _strings(value) if hit.what in JSON else [value]
         yield Row(hit, WHAT.get(hit.what, hit.what), hit.path, version, _excerpt(texts, terms))

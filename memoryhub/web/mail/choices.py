@@ -24,7 +24,7 @@ from memoryhub.web.common.responses import see_other
 ENDED = {
     MailKind.DIGEST: gettext_lazy("You get no digest and no mentions by e-mail any more."),
     MailKind.MENTION: gettext_lazy("You get no e-mail for each mention any more. Mentions are in the daily digest."),
-    MailKind.RETENTION: gettext_lazy("You get no warnings before retention removes something any more."),
+    MailKind.RETENTION: gettext_lazy("You no longer get a warning before retention removes something."),
     MailKind.ALARM: gettext_lazy("You get no alarms of the hub any more."),
 }
 ASKED = {

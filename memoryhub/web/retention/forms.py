@@ -22,7 +22,7 @@ RULES = (
     ("expire_older_days", _("Expire memories that were created longer ago than"), 365),
     ("keep_versions", _("Keep only this many of the newest versions of each memory:"), 20),
     ("keep_version_days", _("Keep the versions of the last"), 30),
-    ("trash_days", _("Empty the trash of what people and agents deleted after"), 90),
+    ("trash_days", _("Remove from the trash what people and agents deleted, after"), 90),
     ("keep_entry_days", _("Keep the audit entries of the last"), 365),
 )  # fmt: skip
 """The field name, label and suggested number of each rule."""

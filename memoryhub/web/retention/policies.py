@@ -162,8 +162,8 @@ def _before(policy: RetentionPolicy) -> Words:
 def _what_is_left() -> Words:
     """Return the words for what will happen to memories that a deleted policy has moved to the trash."""
     said = _(
-        "Memories that this policy moved to the trash are removed permanently when the next policy that matches says "
-        "so. If no policy matches, they are removed permanently %(days)s after they were moved."
+        "Memories that this policy moved to the trash are removed permanently when another policy that matches "
+        "says so. If no other policy matches, they are removed permanently %(days)s after they were moved."
     )
     return [(_("Then"), said % {"days": sentences.days(DEFAULT_GRACE_DAYS)})]
 

@@ -37,7 +37,7 @@ class Filter(KeyValues):
         if "assigned" in values and {MINE, UNASSIGNED} & (marks.has | marks.has_not):
             raise Malformed(_("“assigned:” names one person. Leave out “is:mine” and “is:unassigned”."))
         if values.get("what") not in (None, VERSION, PROPOSAL):
-            raise Malformed(_("“what” is %(choices)s.") % {"choices": f"{VERSION}, {PROPOSAL}"})
+            raise Malformed(_("The filter “what” can be %(choices)s.") % {"choices": f"{VERSION}, {PROPOSAL}"})
 
     @classmethod
     def layout(cls, parameters: Mapping[str, str]) -> dict[str, Any]:

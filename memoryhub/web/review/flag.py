@@ -35,8 +35,8 @@ class FlagForm(forms.Form):
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )  # fmt: skip
     to = forms.ChoiceField(
-        label=_("Assign the review to"), required=False, help_text=_("The review is in the inbox of that person as "
-                                                                     "“mine”."),
+        label=_("Assign the review to"), required=False, help_text=_("The review then appears in the inbox of "
+        "that person, under “Mine”."),
     )  # fmt: skip
 
     def __init__(self, store_id: str, *, may_assign: bool, data: QueryDict | None) -> None:

@@ -76,7 +76,7 @@ def _result(request: Request, store: MemoryStore, form: CallForm, keys: Mapping[
         return outcome.tried_as_person(store, given["call"], by, override)
     done = outcome.done_as_person(store, given["call"], by, override)
     if done.entry is not None:
-        messages.success(request, _("Done. The audit has it as an act of yours."))
+        messages.success(request, _("Done. The audit records it as your act."))
     return done
 
 

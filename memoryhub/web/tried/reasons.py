@@ -84,13 +84,13 @@ class Reasons:
             if erased := entries.of_command(command).newest().in_brief().first():
                 who = {"who": erased.label or _("Someone")}
                 return Reason(
-                    _("%(who)s has erased texts from the memory store since, maybe this one.") % who, erased.seq
+                    _("%(who)s has since erased texts from the memory store, maybe this one.") % who, erased.seq
                 )
         for command in ("purge", "prune_versions"):
             if entries.of_command(command).newest().in_brief().first():
                 return Reason(
                     _(
-                        "Memories or old versions were removed permanently since. The call may have been "
+                        "Memories or old versions have since been removed permanently. The call may have been "
                         "about one of them."
                     )
                 )

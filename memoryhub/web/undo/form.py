@@ -155,7 +155,9 @@ def undo_words(change: Change, choice: Choice) -> tuple[str, str]:
     if change.problem == Problem.TAKEN:
         return _("Put it next to the other memory"), _("It will be at %(path)s.") % {"path": change.then.path}
     if not change.then.is_there:
-        return _("Move it to the trash"), _("Nobody wrote a line of it later. It can be restored from the trash.")
+        return _("Move it to the trash"), _(
+            "It has no lines that were written later. It can be restored from the trash."
+        )
     if change.before is not None and not change.before.is_there:
         stay = _("Only the later lines stay.")
         if (count := change.later_lines) is not None:

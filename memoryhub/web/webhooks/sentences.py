@@ -24,7 +24,7 @@ GROUPS: Mapping[str, Words] = {
 PROBLEMS: Mapping[str, Words] = {
     "malformed": gettext_lazy("This is not a valid URL, such as https://example.com/memoryhub."),
     "scheme": gettext_lazy("The address does not begin with https://."),
-    "credentials": gettext_lazy("The address must not hold a user name or password."),
+    "credentials": gettext_lazy("The address must not contain a user name or password."),
     "port": gettext_lazy("Webhooks cannot use this port. Leave it out, or use 1024 or higher."),
     "fragment": gettext_lazy("The address must not have a part after “#”."),
     "unresolved": gettext_lazy("The name of the receiver could not be looked up."),

@@ -125,7 +125,7 @@ def test_the_store_of_a_key_leads_to_what_agents_may_change_there(
 ) -> None:
     page = signed_in(bob).get(f"/agents/{agent.pk}").content.decode()
     assert f'<a href="/stores/{store.pk}/path-rules"' in page
-    assert "How many calls a minute each of its keys may make, in:" in page
+    assert "See how many calls a minute each of its keys may make, in:" in page
     assert f'<a href="/stores/{store.pk}/limits"' in page
 
 

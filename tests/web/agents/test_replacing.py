@@ -59,7 +59,10 @@ def test_the_path_rules_that_name_the_old_key_name_the_new_one_too(
     save(store, replace(rule, who=old.pk), rule)
     client = signed_in(alice)
     asked = client.get(address(old))
-    assert "name the new one, too" in text(asked) and asked.context["form"]["rules"].value() is True
+    assert (
+        "Add the new key to the path rules that name the old key" in text(asked)
+        and asked.context["form"]["rules"].value() is True
+    )
     given = {"name": "", "expires_in": "90", "rules": "on", "form": asked.context["form_once"]}
     shown, new = text(client.post(address(old), given)), Key.objects.newest()[0]
     assert "name only the old key" not in shown

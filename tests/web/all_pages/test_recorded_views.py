@@ -133,7 +133,7 @@ def test_what_a_page_asks_for_by_itself_is_not_recorded(memory: Memory, alice: U
 def test_readers_access_requests_and_the_stream_know_them(memory: Memory, alice: User, bob: User) -> None:
     client = signed_in(bob)
     other = Memory.objects.at("/other.md").get()
-    assert "No page of the hub is recorded to have shown it to anyone" in text(client.get(at("readers", other)))
+    assert "No record says that a page of the hub showed it to anyone" in text(client.get(at("readers", other)))
     client.get(at("compare", memory))
     client.get(at("version", memory).replace("memories", "versions").replace(memory.pk, str(memory.head_id)))
     page = text(client.get(at("readers", memory)))
@@ -175,7 +175,7 @@ def test_a_replay_is_recorded_with_what_its_answers_show_now(memory: Memory, key
 def test_a_preview_names_also_the_older_version_to_which_it_would_return(memory: Memory, alice: User) -> None:
     client, first = signed_in(alice), MemoryVersion.objects.get(memory=memory, number=1)
     readers = at("readers", memory, "?version=1")
-    assert "No page of the hub is recorded to have shown it to anyone" in text(client.get(readers))
+    assert "No record says that a page of the hub showed it to anyone" in text(client.get(readers))
     undo = reverse("undo_version", args=[memory.store_id, memory.head_id])
     assert "and paid" in text(client.get(undo))
     assert set(told(recorded(memory.store_id)[-1])["versions"]) == {first.pk, memory.head_id}

@@ -94,7 +94,7 @@ def test_a_person_learns_that_a_rule_hid_what_the_agent_asked_for(caller: Caller
     for path, is_hidden in (("/team/a.md", True), ("/nothing.md", False)):
         assert caller.call("view", path=f"/memories{path}").is_error
         html = entry_page(client, caller.last)
-        assert ("Rule 1 hides this path from the agent, as the rules are now." in html) == is_hidden
+        assert ("As the rules are now, rule 1 hides this path from the agent." in html) == is_hidden
     html = entry_page(client, AuditEntry.objects.of_chain(caller.store.pk).get(seq=caller.last.seq - 1))
     assert client.get(leads(html, "Which rule decides?")).context["asked"].verb == "see"
 

@@ -142,5 +142,5 @@ def test_what_is_left_of_a_redaction_is_said_and_can_be_taken_away_now(
     shown = page(client)
     assert "Rewriting the file takes about 28 seconds" in shown and "The hub rewrites the file at 3:00 UTC" in shown
     assert client.post(NOW).status_code == 303
-    assert HubSettings.current().scrub_asked and "The hub starts within seconds." in page(client)
+    assert HubSettings.current().scrub_asked and "The hub begins to rewrite the file within seconds." in page(client)
     assert "asked for the database file to be rewritten" in client.get("/audit").content.decode()

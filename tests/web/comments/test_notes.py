@@ -231,7 +231,7 @@ def test_an_edit_keeps_a_note_that_waits_one_line(memory: Memory, agent: Agent, 
 def test_few_notes_wait_at_a_memory(caller: Caller, memory: Memory, agent: Agent, carla: User) -> None:
     for _ in range(MOST_NOTES):
         assert tell(carla, memory, agent).status_code == 303
-    assert f"{MOST_NOTES} notes to agents already wait at this memory." in tell(carla, memory, agent).content.decode()
+    assert f"This memory already has {MOST_NOTES} notes" in tell(carla, memory, agent).content.decode()
     assert view(caller).count("note of a reviewer") == MOST_NOTES
     assert tell(carla, memory, agent).status_code == 303
 

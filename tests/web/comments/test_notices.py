@@ -118,7 +118,7 @@ def test_a_first_name_that_one_member_has_tells_them_and_the_page_says_whom(
     assert "Carla mentioned you on /a.md" in today(mina) and "line 2" in today(mina)
     assert "For you" not in today(ann) + today(anna)
     body = " ".join(signed_in(carla).get(sent.headers["Location"]).content.decode().split())
-    assert "Told on their page Today: <b>Mina Park</b>" in body
+    assert "Told on their page “Today”: <b>Mina Park</b>" in body
     assert "Nobody got a notice about <b>@ann</b>" in body and "Nobody got a notice about <b>@Tom</b>" in body
     assert "@b.c</b>" not in body and "Told on" not in page(carla, memory)
 
@@ -170,7 +170,7 @@ def test_of_many_comments_some_are_shown_and_the_others_counted(
         begin(carla, memory, f"@Bob {number}")
     body = today(bob)
     assert body.count("Carla mentioned you") == 1
-    assert "2 more follow when you put some away." in body
+    assert "2 more appear when you put some of these away." in body
 
 
 def test_nobody_is_told_who_may_not_see_the_store(memory: Memory, carla: User, bob: User, store: MemoryStore) -> None:

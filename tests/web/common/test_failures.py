@@ -14,7 +14,7 @@ from tests.support.fixtures import signed_in
 
 pytestmark = pytest.mark.django_db
 
-LOOK = "The hub cannot say whether it did what you asked: look before you repeat it."
+LOOK = "The hub cannot say whether it did what you asked. Check this before you try again."
 
 
 @pytest.fixture

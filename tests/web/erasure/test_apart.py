@@ -54,7 +54,7 @@ def test_what_was_not_ticked_is_named_beside_the_letter_and_in_the_report(custom
     html = find(client, "Jürgen Müller")
     answer = client.post(WHERE, fields(html, "collect"))
     report = zipfile.ZipFile(io.BytesIO(answer.getvalue())).read("report.html").decode()
-    assert "2 more memories have the words of a text" in report
+    assert "2 more memories have the words of one of these texts" in report
     assert all(f"<code>/tickets/{number}.md</code>" in report for number in (4511, 4513))
     letter = client.post(WHERE, fields(html, "erase") | {"confirm": "Jürgen Müller"}).content.decode()
     assert "2 memories still have the words" in letter and links(letter) == ["/tickets/4511.md", "/tickets/4513.md"]

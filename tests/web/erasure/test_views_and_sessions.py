@@ -39,7 +39,7 @@ def test_an_admin_of_a_store_neither_sees_nor_empties_the_views_of_others(
     client = signed_in(superuser)
     assert "Graugans" not in find(client, "Graugant")
     every = client.post(f"/stores/{store.id}/erase", {"terms": "Graugans"}).content.decode()
-    assert "Saved views" in every and "its owner keeps to themselves" in every and "Kuendigung" not in every
+    assert "Saved views" in every and "only its owner sees" in every and "Kuendigung" not in every
     letter = client.post(WHERE, fields(find(client, "Graugans"), "erase") | {"confirm": "Graugans"}).content.decode()
     assert "Erased from 1 memory store" in letter and everywhere("Graugans") == []
 
@@ -52,7 +52,7 @@ def test_a_private_view_of_the_store_is_emptied_and_shown_to_no_one_else(
     signed_in(bob).post(reverse("save_view"), sent)
     client = signed_in(alice)
     every = client.post(f"/stores/{store.id}/erase", {"terms": "Graugans"}).content.decode()
-    assert "its owner keeps to themselves" in every and "Kuendigung" not in every
+    assert "only its owner sees" in every and "Kuendigung" not in every
     assert "Graugans" not in find(client, "Graugant")
     letter = client.post(WHERE, fields(find(client, "Graugans"), "erase") | {"confirm": "Graugans"}).content.decode()
     assert "Erased from 1 memory store" in letter and SavedView.objects.get().query == ""

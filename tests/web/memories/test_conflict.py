@@ -97,7 +97,9 @@ def test_the_entry_names_both_versions_and_says_so_in_words(desk: Desk, client: 
     entry = newest(desk.store)
     for address in (f"/audit/{desk.store.id}/{entry.seq}", url_of(desk.memory, "versions")):
         words = re.sub(r"<[^>]+>|\s+", " ", page(client, address))
-        assert re.search(r"merged with +version 2 +by Root *, after opening version 1", re.sub(" +", " ", words))
+        assert re.search(
+            r"merged with +version 2 *, which +Root +wrote *; the edit began from version 1", re.sub(" +", " ", words)
+        )
 
 
 def test_an_ordinary_edit_names_no_other_version(desk: Desk, client: Client) -> None:

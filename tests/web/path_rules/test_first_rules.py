@@ -54,7 +54,7 @@ def test_a_rule_that_never_decides_is_named(store: MemoryStore, alice: User) -> 
         "Rule 2 never decides: rule 1 comes first and matches everything that rule 2 matches. Move rule 2 up." in tried
     )
     tried_and_saved(client, store, *rows)
-    assert "It never decides: rule 1 comes first" in client.get(listed(store)).content.decode()
+    assert "This rule never decides: rule 1 comes first" in client.get(listed(store)).content.decode()
     assert "never decides" not in form(client, store, "try", *rows[::-1]).content.decode()
 
 

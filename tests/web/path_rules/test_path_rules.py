@@ -248,7 +248,7 @@ def test_earlier_rules_are_compared_and_can_be_used_again(store: MemoryStore, al
         assert patterns(client.get(f"{editor(store)}?from={other}")) == ["/b/"]
     entry = AuditEntry.objects.of_chain(store.pk).newest()[0]
     assert (
-        "changed the path rules: there is now 1"
+        "changed the path rules: there is now 1 rule"
         in client.get(reverse("entry", args=[store.pk, entry.seq])).content.decode()
     )
 
@@ -320,7 +320,7 @@ def test_earlier_rules_that_an_erasure_has_masked_are_named_and_not_offered(stor
 def test_a_form_that_a_link_filled_in_with_more_freedom_says_so(store: MemoryStore, alice: User) -> None:
     client = signed_in(alice)
     tried_and_saved(client, store, row("/policies/"))
-    said = "The link that led here has filled in this form"
+    said = "The link that you opened has filled in this form"
     assert said in client.get(f"{editor(store)}?allow=/").content.decode()
     for harmless in ("", "?protect=/", "?allow=policies"):
         assert said not in client.get(f"{editor(store)}{harmless}").content.decode()

@@ -98,6 +98,6 @@ def test_lines_that_were_not_looked_for_are_not_called_nowhere(
     page = shown(signed_in(alice), store, HX_Request="true")
     assert not found(page)
     assert (
-        "No other memory has one of the first 2 new lines. The remaining lines were not searched for."
+        "No other memory has any of the first 2 new lines. The remaining lines were not searched for."
         in page.content.decode()
     )

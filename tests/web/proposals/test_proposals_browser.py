@@ -53,7 +53,7 @@ def test_proposals_are_decided_about_by_keys(desk: Page, live_server: LiveServer
     press(desk, "Enter")
     expect(desk).to_have_url(live_server.url + url_of(store))
     expect(desk.get_by_role("button", name="Merge changes to 2 memories")).to_be_visible()
-    expect(desk.get_by_text("No other memory has one of the new lines")).to_be_visible()
+    expect(desk.get_by_text("No other memory has any of the new lines")).to_be_visible()
     assert desk.evaluate("scrollY") == 0, "what is loaded beside it moves nothing"
     fits(desk)
     axe(desk)

@@ -104,7 +104,7 @@ def test_what_a_deleted_policy_left_in_the_trash_is_not_said_to_be_kept(old: Mem
     to_the_end(run, now)
     deletes = page(client, reverse("delete_policy", args=[policy.pk]))
     assert (
-        "If no policy matches, they are removed permanently 30 days after they were moved" in deletes
+        "If no other policy matches, they are removed permanently 30 days after they were moved" in deletes
         and "stay there" not in deletes
     )
     client.post(reverse("delete_policy", args=[policy.pk]))

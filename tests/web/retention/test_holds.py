@@ -53,10 +53,10 @@ def test_what_is_held_on_the_same_terms_is_not_held_twice(client: Client, store:
     assert "/notes/a.md is on legal hold." in place(client, store, "/notes/a.md", **case)
     assert "Case <bdi>C-1</bdi>" in page(client, url("memory", store.pk, Memory.objects.get().pk))
     told = place(client, store, "/notes/a.md", **case)
-    assert "/notes/a.md is on this legal hold already: nothing was changed." in told and Hold.objects.count() == 1
+    assert "/notes/a.md is already on this legal hold: nothing was changed." in told and Hold.objects.count() == 1
     assert "is on legal hold." in place(client, store, "/notes/a.md", kind="hold", case_number="C-2")
     assert "/notes/ is pinned." in place(client, store, "/notes/")
-    assert "/notes/ is pinned so already" in place(client, store, "/notes") + place(client, store, "/notes/")
+    assert "/notes/ is already pinned in this way" in place(client, store, "/notes") + place(client, store, "/notes/")
     assert Hold.objects.count() == 3
 
 

@@ -103,8 +103,8 @@ def test_the_results_of_a_search_are_held(
     made = [write(store, f"/{name}.md", "about Ada\n") for name in ("a", "b")]
     write(store, "/c.md", "about others\n")
     html = page(client, url("search") + "?q=Ada")
-    assert "Pin or hold all of these…" in html and "This would not hold memories in the trash" in html
-    assert "This would not hold memories in the trash" not in page(client, url("search") + "?q=Ada&trash=yes")
+    assert "Pin or hold all of these…" in html and "Memories in the trash would not be held" in html
+    assert "Memories in the trash would not be held" not in page(client, url("search") + "?q=Ada&trash=yes")
     ids = re.findall(r'form="hold-found" name="id" value="(\w+)"', html)
     assert set(ids) == {memory.pk for memory in made}
     asked = client.post(url("selection", store.pk), {"act": "hold", "id": ids}).content.decode()

@@ -107,7 +107,10 @@ def test_an_undo_says_that_the_first_entries_of_a_session_are_gone(caller: Calle
     assert ran(store).entries
     caller.create("/b.md", "later\n")
     html = shown(client, "undo_session", store.pk, Session.objects.get(name="writer").pk)
-    assert "Retention has removed audit entries of that time" in html and "Undo changes in 1 memory" in html
+    assert (
+        "Retention has removed audit entries from the time of the session" in html
+        and "Undo changes in 1 memory" in html
+    )
 
 
 def test_a_memory_that_was_removed_permanently_was_there(caller: Caller, client: Client, alice: User) -> None:
@@ -123,7 +126,7 @@ def test_a_memory_that_was_removed_permanently_was_there(caller: Caller, client:
     policy(store, trash_days=7)
     assert ran(store).purged == 1
     html = client.get(reverse("moment_directory", args=[store.pk, seq, "gone"])).content.decode()
-    assert "There was nothing" not in html and "were removed permanently or redacted since" in html
+    assert "There was nothing" not in html and "have since been removed permanently or redacted" in html
     html = page(client, f"{changes}?from={seq}")
     assert "At both moments the memories are the same" not in html and "some memories may be missing here" in html
     assert "At both moments the memories are the same" in page(client, f"{changes}?from={after}")
@@ -218,7 +221,9 @@ def test_the_page_of_a_session_says_that_its_first_calls_are_gone(
     assert ran(store).entries
     html = shown(client, "session", session.pk)
     assert "The calls of these entries are not listed or counted here" in html
-    assert "had not read or written anything" not in html and "No call that is left in the audit read" in html
+    assert (
+        "had not read or written anything" not in html and "None of the calls that are left in the audit read" in html
+    )
     assert "earlier calls may be missing" in shown(client, "store_sessions", store.pk)
 
 
@@ -242,9 +247,9 @@ def test_a_redacted_version_was_there_at_its_moment(caller: Caller, client: Clie
     redact_version(store.pk, version(memory).pk, act())
     for name in ("moment", "moment_directory"):
         html = client.get(reverse(name, args=[store.pk, seq, *(["keep"] if name != "moment" else [])])).content.decode()
-        assert "were removed permanently or redacted since" in html
+        assert "have since been removed permanently or redacted" in html
         assert "After this entry" not in html
     html = shown(client, "changes", store.pk, query=f"?from=0&to={seq}&path=/keep")
     assert "At both moments the memories are the same" not in html and "some memories may be missing here" in html
     html = shown(client, "restore_moment", store.pk, seq, query="?path=/keep")
-    assert "Everything is already as it was" not in html and "removed permanently or redacted since" in html
+    assert "Everything is already as it was" not in html and "have since been removed permanently or redacted" in html

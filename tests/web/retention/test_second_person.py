@@ -41,7 +41,7 @@ def test_nobody_removes_alone_by_a_policy_made_for_it(store: MemoryStore, alice:
     assert "A second person is needed" in text_of(client.get(where))
     request = ask(client, where, {})
     assert RetentionPolicy.objects.exists() and request.store == store.pk
-    assert "If no policy matches, they are removed permanently 30 days after" in text_of(
+    assert "If no other policy matches, they are removed permanently 30 days after" in text_of(
         signed_in(admin).get(f"/acts/{request.pk}")
     )
     allow(admin, request)

@@ -69,7 +69,7 @@ def test_the_lists_say_what_two_ticks_are_for(caller: Caller, agent: Agent, bob:
         caller.session = name
         caller.create(f"/{name}.md", "one\n")
         for page in pages:
-            assert ("Tick two to see" in signed_in(bob).get(page).content.decode()) == said, page
+            assert ("Tick two sessions to see" in signed_in(bob).get(page).content.decode()) == said, page
 
 
 def test_where_both_worked_in_several_stores_the_page_asks_in_which(

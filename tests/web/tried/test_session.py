@@ -126,7 +126,7 @@ def test_who_erased_texts_since_is_named(store: MemoryStore, key: str, alice: Us
     in_session(hub, command="view", path="/memories")
     found = erasure.search(store.id, ["Northwind Traders Limited"], AT)
     erasure.erase(store.id, ["Northwind Traders Limited"], found.digest, Act(Actor.person(alice), Door.WEB, AT))
-    why = f"{alice.name} has erased texts from the memory store since, maybe this one."
+    why = f"{alice.name} has since erased texts from the memory store, maybe this one."
     assert differences(replayed(hub, alice)) == {"view": [why]}
     assert differences(replayed(hub, alice, moment="now")) == {"view": [f"{alice.name} has changed it since."]}
 
@@ -200,5 +200,5 @@ def test_a_memory_that_was_removed_permanently_is_a_reason(hub: Hub, alice: User
         tree.commit(store, Record("purge", path=gone.path, memory=gone.pk, redactions=removed.redactions))
     reasons = differences(replayed(hub, alice))
     assert reasons["view"] == [
-        "Memories or old versions were removed permanently since. The call may have been about one of them."
+        "Memories or old versions have since been removed permanently. The call may have been about one of them."
     ]

@@ -191,7 +191,7 @@ def test_each_act_is_done_and_told(client: Client, store: MemoryStore, hook: Web
     html = post(client, "test_webhook", hook.pk)
     assert "Resume it to send anything" in html
     assert (
-        "A person paused this webhook. What waited when it was paused is kept for 30 days, and sent first once" in html
+        "A person paused this webhook. Deliveries that waited when the webhook was paused are kept for 30 days" in html
     )
     for name, more in (("replay_failed", ()), ("replay_delivery", (Delivery.objects.get().pk,))):
         assert "Resume it to send anything" in post(client, name, hook.pk, *more)

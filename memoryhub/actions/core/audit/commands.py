@@ -112,8 +112,8 @@ _ALL = (
         by_agents=True, event="proposal.opened", did=_("proposed what a Claude run made of a copy"),
     ),
     Command("archive_dream", _("archived the dream %(run)s"), did=_("archived a dream")),
-    Command("keep_dream", _("made what the dream %(run)s made of a copy the memory store “%(name)s”"),
-            did=_("made a memory store of a dream")),
+    Command("keep_dream", _("made the memory store “%(name)s” from the copy that the dream %(run)s reorganised"),
+            did=_("made a memory store from a dream")),
     Command("keep_copy", _("made this throw-away copy a memory store of its own, “%(name)s”"),
             did=_("made a copy a memory store of its own")),
     Command("start_evaluation", _("started to evaluate how %(model)s keeps memories"),
@@ -189,7 +189,8 @@ _ALL = (
     Command(
         "edit_path_rules", refused=_("tried to take over path rules"),
         several=lambda n: ngettext(
-            "changed the path rules: there is now %(count)s", "changed the path rules: there are now %(count)s", n
+            "changed the path rules: there is now %(count)s rule", "changed the path rules: there are now "
+            "%(count)s rules", n
         ),
         counts="after", did=_("changed the path rules"),
     ),

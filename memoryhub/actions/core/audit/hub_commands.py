@@ -11,7 +11,7 @@ ALL = (
     # People, agents and keys
     Command(
         "sign_in",
-        (_("signed in from %(address)s; the provider did not name %(unnamed)s, so roles stay"),
+        (_("signed in from %(address)s; the provider did not name %(unnamed)s, so the roles stay as they were"),
          _("signed in from %(address)s")),
         _("failed to sign in as %(email)s from %(address)s"),
         scope=Scope.HUB, did=_("signed in"),
@@ -80,8 +80,8 @@ ALL = (
             did=_("allowed as the second person")),
     Command("refuse_act", _("refused as the second person what %(name)s had asked for: %(act)s"), scope=Scope.HUB,
             did=_("refused as the second person")),
-    Command("withdraw_act", _("took back what needed a second person: %(act)s"), scope=Scope.HUB,
-            did=_("took back what needed a second person")),
+    Command("withdraw_act", _("took back the request to a second person: %(act)s"), scope=Scope.HUB,
+            did=_("took back the request to a second person")),
     Command("start_act", _("began what %(name)s had allowed as the second person: %(act)s"), scope=Scope.HUB,
             did=_("began what a second person allowed")),
     # The hub

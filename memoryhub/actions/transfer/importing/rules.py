@@ -81,7 +81,7 @@ def taken(store: Tree, job: Import, item: ImportItem) -> Record | None:
     rules.
     """
     if not may(store, WHO_GOVERNS):
-        raise ToolError("Only an administrator of the memory store can take over path rules.")
+        raise ToolError("Only an admin of the memory store can take over path rules.")
     user = User.objects.filter(pk=store.act.actor.id).first()
     here, fits = Here(store, job), fitting(item, job.place, user)
     found = [_with_lines(one, told, here, store.store) for one, told in zip(fits, item.history, strict=True)]

@@ -144,9 +144,9 @@ def _place(request: Request, store: MemoryStore) -> HttpResponse:
     back = reverse("memory", args=[store.pk, form.memory]) if form.memory and request.POST.get("back") else ""
     if not held:
         was = (
-            _("%(path)s is on this legal hold already: nothing was changed.")
+            _("%(path)s is already on this legal hold: nothing was changed.")
             if kind == HoldKind.HOLD
-            else _("%(path)s is pinned so already: nothing was changed.")
+            else _("%(path)s is already pinned in this way: nothing was changed.")
         )
         messages.info(request, was % {"path": isolated(given["place"])})
         return see_other(back or list_url(store))
