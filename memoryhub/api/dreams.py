@@ -37,10 +37,10 @@ router = Router()
 
 ONE = "/dreams/{dream_id}"
 OFF = (
-    "Dreams are experimental, and this hub has none: its administrator sets MEMORYHUB_EXPERIMENTAL=dreams, and lets "
-    "people run Claude."
+    "Dreams are experimental, and this hub has none: an administrator of the hub has to set "
+    "MEMORYHUB_EXPERIMENTAL=dreams, and let people run Claude."
 )
-NO_KEY = "The hub has no key for Claude's API: its administrator sets ANTHROPIC_API_KEY."
+NO_KEY = "The hub has no key for Claude's API: an administrator of the hub has to set ANTHROPIC_API_KEY."
 _TYPES = {"timed_out": "timeout", "hub_error": "internal_error"}
 
 _STATUS = Case(

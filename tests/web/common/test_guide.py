@@ -67,7 +67,7 @@ def test_a_filter_finds_lines_and_keeps_their_sections(bob: User) -> None:
     assert sections(client.get(reverse("guide"), {"q": "FINDS a path"})) == ["Finding things"]
     assert sections(client.get(reverse("guide"), {"q": "weaker hold"})) == ["Glossary"]
     nothing = client.get(reverse("guide"), {"q": "<b>xyzzy"})
-    assert "No line has “&lt;b&gt;xyzzy”" in nothing.content.decode()
+    assert "No line contains “&lt;b&gt;xyzzy”" in nothing.content.decode()
 
 
 def test_help_opens_at_the_section_of_the_page_for_every_role(

@@ -151,7 +151,7 @@ def test_spellings_beyond_those_listed_are_said_and_not_taken_for_unticked(
     html = find(client, "quellenberg")
     assert "1 more spelling is not listed" in html
     letter = erase(client, html)
-    assert "1 more spelling. The receipts have a mark of it." in letter and "left on purpose" not in letter
+    assert "1 more spelling. The receipts contain a checksum of it." in letter and "left on purpose" not in letter
 
 
 def test_sending_the_confirmation_again_erases_nothing_twice(

@@ -30,7 +30,8 @@ def test_the_letter_says_what_was_left_also_after_it_went_on_and_when_it_is_open
     assert "<code>QUELLENBERG</code>" in letter and "Archive: left on purpose." in letter
     group = Receipt.objects.all()[0].content["group"]
     again = page(client, reverse("erasure_letter", args=[group]))
-    assert "1 more spelling. The receipts have a mark of it." in again and "in which other memory stores" in again
+    assert "1 more spelling. The receipts contain a checksum of it." in again
+    assert "in which other memory stores" in again
 
 
 def test_beside_the_letter_are_the_memories_to_read(store: MemoryStore, alice: User) -> None:

@@ -11,7 +11,7 @@ from tests.web.browser_forms import form_with, sent
 from tests.web.memories.pages import new_curator, newest, page, text_of, url_of, write
 
 FLAGGED = "Nothing was saved: the rules of this store flag this text."
-NO_REASON = "Give a reason why this may be stored, or remove it."
+NO_REASON = "Give a reason why this text may be stored, or remove the text."
 TEXT = f"first\nhis card is {CARD}\n"
 
 

@@ -88,7 +88,7 @@ def test_the_page_says_since_when_people_are_recorded_and_when_they_were_before(
         return " ".join(readers(bob, memory).content.decode().split())
 
     page = switched(True, 3)
-    assert "People's reading is recorded since 3 Jan 2030, 09:30." in page
+    assert "People's reading has been recorded since 3 Jan 2030, 09:30." in page
     assert "No agent has seen this memory" in page, "people may have, before"
     page = switched(False, 5)
     assert "Earlier, it was recorded from 3 Jan 2030, 09:30 to 5 Jan 2030, 09:30." in page

@@ -86,7 +86,7 @@ def test_an_undo_that_was_undone_says_that_the_writes_are_in_force_again(
     again = AuditEntry.objects.of_chain(store.pk).of_command("undo").newest()[0]
     html = seen(curator, wrong)
     (line,) = lines(html)
-    assert f"· entry {first} Alice took that undo back, so what the session wrote is in force again, " in line
+    assert f"· entry {first} Alice reversed that undo, so what the session wrote is in force again, " in line
     assert reverse("entry", args=[store.pk, again.seq]) in html and OFFER in html and "Undone by" not in words(html)
     send(curator, url_of(store, wrong))
     (line,) = lines(seen(curator, wrong))

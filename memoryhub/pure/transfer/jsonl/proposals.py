@@ -58,5 +58,5 @@ def _outcome_of(value: Line) -> BundledOutcome:
     outcome, replaced = text_or_none(value, "outcome"), text_or_none(value, "replaced")
     edited = value.get("edited", False)
     if outcome not in (None, *OUTCOMES) or replaced not in (None, "whole", "part") or not isinstance(edited, bool):
-        raise Refused("What became of a change of a proposal is nothing that can be.")
+        raise Refused("A change of a proposal has a result that does not exist.")
     return BundledOutcome(outcome, edited, replaced, text_or_none(value, "became"))

@@ -21,7 +21,7 @@ def _rule_of(value: object) -> BundledRule:
     for name in ("pattern", "who", "reason"):
         text(value, name)
     if not isinstance(value.get("most"), int | None) or isinstance(value.get("most"), bool):
-        raise Refused("A path rule limits sessions to what is no number.")
+        raise Refused("The limit of a path rule for sessions is not a number.")
     try:
         rule = PathRule.of_json(value)
         path_rules.require_valid([rule])

@@ -14,7 +14,7 @@ def thread_of(line: Line) -> BundledThread:
     if number is None:
         raise Refused("A conversation has no version.")
     if (first is None) != (last is None) or (first is not None and last is not None and first > last):
-        raise Refused("A conversation is about lines that cannot be.")
+        raise Refused("A conversation is about lines that cannot exist.")
     return BundledThread(number, first, last, moment_or_none(line, "resolved_at"), _comments_of(line))
 
 

@@ -68,7 +68,7 @@ def number_or_none(value: Line, name: str) -> int | None:
     if found is None:
         return None
     if not isinstance(found, int) or isinstance(found, bool) or not 1 <= found <= histories.MOST_NUMBER:
-        raise Refused(f"The {name} of {_named(value)} is no number that can be.")
+        raise Refused(f"The {name} of {_named(value)} is not a possible number.")
     return found
 
 
