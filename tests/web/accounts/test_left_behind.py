@@ -50,7 +50,10 @@ def test_a_deactivation_says_what_the_person_leaves_behind(
     assert f'href="{reverse("review")}?assigned=bob%40example.com"' in html
     assert "2 reviews that are assigned to them : they are assigned to no one then." in said
     assert re.search(r"The running import runs\.zip .*: it stops\..*The import waits\.zip .*: it waits until", said)
-    assert "1 request to a second person, which they made or allowed : it lapses." in said and "not-hers" not in said
+    assert (
+        "1 request that they made to a second person, or allowed as the second person : it lapses." in said
+        and "not-hers" not in said
+    )
     assert f'href="{reverse("import_", args=[store.pk, waits.pk])}"' in html
     told = words(client.post(address, follow=True))
     for sentence in (

@@ -113,7 +113,7 @@ def test_it_does_not_say_that_nobody_else_read_it_where_nobody_knows(store: Memo
     write(store, "/a.md", "Benjamin Quellenberg\n")
     client = signed_in(alice)
     report = archive(client, find(client, "Benjamin"))["report.html"].decode()
-    assert "Read 0 times<" in report and "others may have read it" not in report
+    assert "Read 0 times<" in report and "others may have read these texts" not in report
     again = archive(client, find(client, "Benjamin"))["report.html"].decode()
     assert "Read at least 0 times" in again and "in earlier downloads" in again
     last = AuditChain.objects.get(pk=store.id).last_seq

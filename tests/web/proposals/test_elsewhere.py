@@ -49,7 +49,7 @@ def test_equal_and_nearly_equal_lines_of_other_memories_are_named_with_links(
         ("/policies/a.md", 3, "/notes/refunds.md", 2, True),
     ]
     html = page.content.decode()
-    assert "nearly the same is in" in html and "#L2" in html and "<html" not in html
+    assert "nearly the same text is in" in html and "#L2" in html and "<html" not in html
     assert "<h1" in shown(client, store).content.decode(), "without script, a page"
 
 

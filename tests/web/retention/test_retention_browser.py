@@ -151,4 +151,4 @@ def test_typing_a_number_ticks_its_box(desk: Page, live_server: LiveServer, stor
     box.uncheck()
     number.focus()
     expect(box).not_to_be_checked()
-    expect(desk.get_by_role("checkbox", name="Empty the trash")).not_to_be_checked()
+    expect(desk.get_by_role("checkbox", name="Remove from the trash")).not_to_be_checked()
