@@ -40,7 +40,9 @@ PROBLEMS: Mapping[str, str | Promise] = {
     "key_revoked": gettext_lazy("The key of the run was revoked. A new run gets a new one."),
     "audit_full": gettext_lazy("The audit of this memory store has reached its limit, so no call can run."),
     "erased": gettext_lazy("A text was erased from this memory store, and the run might still have known the text."),
-    "not_proposed": gettext_lazy("Its changes in the copy could not become a proposal. The run says why."),
+    "not_proposed": gettext_lazy(
+        "The changes that the run made in the copy could not become a proposal. The page of the run says why."
+    ),
     "disk_full": gettext_lazy("The disk of the hub is full: neither a copy nor a proposal can be stored."),
     "no_copy": gettext_lazy("Too many runs work on copies of this memory store."),
     "archived": gettext_lazy("The memory store was archived while Claude worked, so its changes were not proposed."),

@@ -39,7 +39,9 @@ class LeftBehind:
     @property
     def _without_answer(self) -> str:
         return ngettext(
-            "%(count)s mention of them has no answer.", "%(count)s mentions of them have no answer.", self.mentions
+            "%(count)s mention of this person has no answer.",
+            "%(count)s mentions of this person have no answer.",
+            self.mentions,
         )
 
     @property
@@ -62,16 +64,16 @@ class LeftBehind:
             ),
             (
                 ngettext(
-                    "%(count)s import waits for somebody else.",
-                    "%(count)s imports wait for somebody else.",
+                    "%(count)s import waits until somebody else starts or cancels it.",
+                    "%(count)s imports wait until somebody else starts or cancels them.",
                     len(self.waiting),
                 ),
                 len(self.waiting),
             ),
             (
                 ngettext(
-                    "%(count)s request for a second person has lapsed.",
-                    "%(count)s requests for a second person have lapsed.",
+                    "%(count)s request to a second person has lapsed.",
+                    "%(count)s requests to a second person have lapsed.",
                     self.requests,
                 ),
                 self.requests,

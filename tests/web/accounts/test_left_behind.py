@@ -57,8 +57,9 @@ def test_a_deactivation_says_what_the_person_leaves_behind(
     assert f'href="{reverse("import_", args=[store.pk, waits.pk])}"' in html
     told = words(client.post(address, follow=True))
     for sentence in (
-        "2 reviews are assigned to no one now.", "1 running import stops.", "1 import waits for somebody else.",
-        "1 request for a second person has lapsed.",
+        "2 reviews are assigned to no one now.", "1 running import stops.",
+        "1 import waits until somebody else starts or cancels it.",
+        "1 request to a second person has lapsed.",
     ):  # fmt: skip
         assert sentence in told
     assert finished(runs).state == ImportState.FAILED
@@ -86,7 +87,7 @@ def test_leaving_a_memory_store_says_so_too(
     assert "2 reviews that are assigned to them : they are assigned to no one then." in said
     assert "The import waits.zip" in said and assignments.standing(store.pk).count() == 2
     told = words(client.post(asked.request["PATH_INFO"] + (f"?role={role}" if role else ""), follow=True))
-    assert "2 reviews are assigned to no one now. 1 import waits for somebody else." in told
+    assert "2 reviews are assigned to no one now. 1 import waits until somebody else starts or cancels it." in told
     assert not assignments.standing(store.pk).exists()
 
 
@@ -105,7 +106,7 @@ def test_a_mention_without_an_answer_is_named_before_and_at_the_comment_afterwar
     assert f'href="{reverse("comment", args=[store.pk, asks.pk])}#{asks.pk}"' in page.content.decode()
     of_memory, gone = reverse("memory", args=[store.pk, memory.pk]), "Bob has not answered, and is no longer a member."
     assert gone not in words(client.get(of_memory))
-    assert "1 mention of them has no answer." in words(client.post(address, follow=True))
+    assert "1 mention of this person has no answer." in words(client.post(address, follow=True))
     assert words(client.get(of_memory)).count(gone) == 1
     keys_and_roles.set_role(store, bob, Role.CURATOR, **BY)
     answer = reverse("answer_comment", args=[store.pk, asks.pk])

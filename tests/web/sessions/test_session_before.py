@@ -32,7 +32,7 @@ def test_a_session_is_compared_with_the_one_before_it_in_the_store(store: Memory
     address = f"{reverse('changes', args=[store.pk])}?from={first}&to={caller.last.seq}"
     assert (before.name, before.url) == ("run-1", address)
     body = page_of(bob, "run-2").content.decode()
-    assert "What changed since run-1" in body and address.replace("&", "&amp;") in body
+    assert "What changed since the session run-1" in body and address.replace("&", "&amp;") in body
     changed = signed_in(bob).get(address).content.decode()
     assert "/b.md" in changed and "/c.md" in changed and "/a.md" not in changed
 
