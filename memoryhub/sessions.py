@@ -81,3 +81,4 @@ class SessionStore(db.SessionStore):
     def _keep(self, row: Any, forms: list[str]) -> None:
         row.session_data = self.encode(self.decode(row.session_data) | {_SPENT: forms})
         row.save(update_fields=["session_data"])
+        self._get_session()[_SPENT] = forms  # type: ignore[attr-defined]  # a later save of this request keeps it

@@ -72,3 +72,20 @@ def test_a_form_of_a_session_that_ends_at_this_moment_does_nothing(
     monkeypatch.setattr(keys, "spend_form", lambda request: (Session.objects.all().delete(), spend(request))[1])
     assert client.post(address, fields).status_code == 400
     assert not Key.objects.exists()
+
+
+@pytest.mark.django_db
+def test_a_form_stays_spent_where_the_same_request_saves_its_session(
+    superuser: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, address, fields = asks_for_a_key(superuser)
+    spend = keys.spend_form
+
+    def spend_and_save(request: Any) -> bool:
+        spent = spend(request)
+        request.session["other"] = 1
+        return spent
+
+    monkeypatch.setattr(keys, "spend_form", spend_and_save)
+    assert [client.post(address, fields).status_code for _ in range(3)] == [200, 303, 303]
+    assert Key.objects.count() == 1
