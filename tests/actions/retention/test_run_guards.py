@@ -47,6 +47,17 @@ def test_unusually_many_memories_wait_for_a_person(garden: MemoryStore) -> None:
         runs.allow(run.pk, act(LATER))
 
 
+@pytest.mark.parametrize(("more", "guard"), [(47, ""), (48, Guard.MANY)])
+def test_more_than_fifty_of_a_large_store_wait_too(garden: MemoryStore, more: int, guard: str) -> None:
+    for number in range(more):
+        do(garden, Create(f"/old/more-{number}.md", "x\n"), BEGIN)
+    for number in range(150):
+        do(garden, Create(f"/kept/{number}.md", "x\n"), LATER)
+    expire(garden)
+    run = started(garden)
+    assert (run.expected, run.guard) == (more + 3, guard)
+
+
 def test_a_clock_that_went_ten_years_forward_stops_the_run(garden: MemoryStore) -> None:
     expire(garden)
     assert runs.due_runs(LATER) and HubSettings.current().checked_at == LATER
