@@ -315,7 +315,7 @@ def _work_fails(subject: str) -> tuple[str, str, str]:
 
 def _audit_is_wrong(subject: str) -> tuple[str, str, str]:
     lead = _("The last run of verify_audit reported that something is wrong in the audit.")
-    return _("The audit of MemoryHub does not verify"), lead, page("audit", query="?command=verify_audit")
+    return _("Something is wrong in the audit of MemoryHub"), lead, page("audit", query="?command=verify_audit")
 
 
 def _disk_is_full(subject: str) -> tuple[str, str, str]:
@@ -327,7 +327,7 @@ def _webhook_is_dead(subject: str) -> tuple[str, str, str]:
     webhook = Webhook.objects.filter(pk=subject).first()
     label = name(webhook) if webhook else subject
     lead = _("Nothing arrives at the receiver of the webhook “%(name)s”.") % {"name": label}
-    return _("A webhook of MemoryHub does not arrive"), lead, page("webhook", subject)
+    return _("A webhook of MemoryHub does not reach its receiver"), lead, page("webhook", subject)
 
 
 _ALARMS: dict[str, Callable[[str], tuple[str, str, str]]] = {

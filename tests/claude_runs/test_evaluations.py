@@ -184,7 +184,7 @@ def test_the_budgets_and_the_role_of_who_started_it_hold(store: MemoryStore, ali
         settings.ANTHROPIC_BASE_URL = api.url
         client.post(at(store, "start"), {"model": MODEL})
         assert (taken().state, len(api.requests)) == ("over_budget", 0)
-        assert "tokens that a run may use" in page(client, at(store))
+        assert "more tokens than it may use" in page(client, at(store))
         client.post(at(store, "start"), {"model": MODEL})
         keys_and_roles.set_role(store, alice, Role.CURATOR, **BY)
         done = taken()

@@ -120,8 +120,8 @@ def test_the_form_offers_them_for_the_hub_alone(store: MemoryStore, superuser: U
     [
         ({"kind": "disk"}, "the disk is nearly full.", "/settings/background"),
         ({"kind": "work", "node": "n", "task": "backups"}, "background work fails (backups).", "/settings/background"),
-        ({"kind": "audit"}, "the audit does not verify.", "/audit?command=verify_audit"),
-        ({"kind": "webhook", "webhook_id": "whk_1"}, "a webhook does not arrive.", "/webhooks/whk_1"),
+        ({"kind": "audit"}, "something is wrong in the audit.", "/audit?command=verify_audit"),
+        ({"kind": "webhook", "webhook_id": "whk_1"}, "a webhook does not reach its receiver.", "/webhooks/whk_1"),
     ],
 )
 def test_a_chat_gets_a_sentence_and_a_link(alarm: dict[str, str], words: str, page: str) -> None:

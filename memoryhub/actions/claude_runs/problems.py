@@ -28,9 +28,10 @@ PROBLEMS: Mapping[str, str | Promise] = {
     "timed_out": gettext_lazy("Claude’s API did not answer in time."),
     "broke_off": gettext_lazy("The connection to Claude’s API broke off in the middle of an answer."),
     "unreadable": gettext_lazy("Claude’s answer could not be read: a part of it is not JSON."),
-    "over_run_budget": gettext_lazy("The next answer could have passed the tokens that a run may use."),
+    "over_run_budget": gettext_lazy("With the next answer, the run could have used more tokens than it may use."),
     "over_day_budget": gettext_lazy(
-        "The next answer could have passed the tokens that all runs of this hub may use in a day (UTC)."
+        "With the next answer, the runs of this hub could have used more tokens than they may use together in a "
+        "day (UTC)."
     ),
     "declined": gettext_lazy("Claude declined to go on."),
     "answer_full": gettext_lazy(

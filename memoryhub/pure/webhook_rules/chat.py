@@ -64,8 +64,8 @@ WORDS: Mapping[str, str] = {
 
 
 ALARMS: Mapping[str, str] = {
-    "work": _("background work fails"), "audit": _("the audit does not verify"), "disk": _("the disk is nearly full"),
-    "webhook": _("a webhook does not arrive"),
+    "work": _("background work fails"), "audit": _("something is wrong in the audit"),
+    "disk": _("the disk is nearly full"), "webhook": _("a webhook does not reach its receiver"),
 }  # fmt: skip
 """What each kind of alarm means."""
 

@@ -158,7 +158,8 @@ def lasting(now: datetime) -> list[Lasting]:
     shown = []
     for kind, _space, subject in keys:
         if kind == alarms.WEBHOOK:
-            words = _("the webhook “%(name)s” does not arrive") % {"name": str(webhooks.get(subject, subject))}
+            name = str(webhooks.get(subject, subject))
+            words = _("the webhook “%(name)s” does not reach its receiver") % {"name": name}
             shown.append(Lasting(words, reverse("webhook", args=[subject])))
         else:
             shown.append(Lasting(str(ALARMS[kind]), reverse("audit") if kind == alarms.AUDIT else ""))

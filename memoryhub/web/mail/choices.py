@@ -56,8 +56,8 @@ class ChoicesForm(forms.Form):
     alarms = forms.BooleanField(
         label=gettext_lazy("Alarms of the hub"), required=False,
         help_text=gettext_lazy(
-            "Background work that fails, an audit that does not verify, a disk that fills up, a webhook that no longer"
-            " arrives; at most once a day for each."
+            "Background work that fails, an audit in which something is wrong, a disk that fills up, a webhook "
+            "that no longer reaches its receiver; at most once a day for each."
         ),
     )  # fmt: skip
 

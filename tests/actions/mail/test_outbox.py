@@ -313,7 +313,10 @@ def test_an_alarm_comes_when_it_lasts_goes_to_administrators_and_is_not_repeated
         alarms.put_due(at + timedelta(minutes=minutes))
     send_all(at + timedelta(minutes=12))
     subjects = {message.subject for message in outgoing[1:]}
-    assert subjects == {"The audit of MemoryHub does not verify", "A webhook of MemoryHub does not arrive"}
+    assert subjects == {
+        "Something is wrong in the audit of MemoryHub",
+        "A webhook of MemoryHub does not reach its receiver",
+    }
     alarms.put_due(at + timedelta(days=3))
     send_all(at + timedelta(days=3))
     assert len(outgoing) == 4, "the audit again after a day, the webhook once"

@@ -103,7 +103,7 @@ def test_a_hub_with_an_alarm_is_not_called_healthy_and_names_it(
         Webhook.objects.filter(pk=hook.pk).update(paused_at=timezone.now(), paused_for=Pause.GONE)
     shown = page(client)
     assert "Yes: all" not in shown and "see the alarms below" in shown
-    assert f'<a href="/webhooks/{hook.pk}">the webhook “{hook.name}” does not arrive</a>' in shown
+    assert f'<a href="/webhooks/{hook.pk}">the webhook “{hook.name}” does not reach its receiver</a>' in shown
     monkeypatch.setattr(alarms, "LEAST_FREE", 2**62)
     monkeypatch.setattr(alarms, "LEAST_PART", 2)
     assert "the disk is nearly full" in page(client)

@@ -38,8 +38,8 @@ class UploadForm(PlaceForm):
     )  # fmt: skip
     only_memory_files = forms.BooleanField(
         label=_("Only what coding agents remember"), required=False,
-        help_text=_("From the archive of a project, only CLAUDE.md, MEMORY.md and AGENTS.md in any directory "
-        "are imported, and the memories and rules under .claude."),
+        help_text=_("From the archive of a project, the hub then imports only CLAUDE.md, MEMORY.md and "
+        "AGENTS.md in any directory, and the memories and rules under .claude."),
     )  # fmt: skip
     include_all = forms.BooleanField(
         label=_("Include the files of tools"), required=False,
