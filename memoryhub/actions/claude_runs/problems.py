@@ -38,7 +38,7 @@ PROBLEMS: Mapping[str, str | Promise] = {
         "The answer reached the limit of tokens for one answer. Ask Claude to go on, with another message."
     ),
     "context_full": gettext_lazy("The conversation fills the context of the model. Clear or summarize more of it."),
-    "key_revoked": gettext_lazy("The key of the run was revoked. A new run gets a new one."),
+    "key_revoked": gettext_lazy("The key of the run was revoked. A new run gets a new key."),
     "audit_full": gettext_lazy("The audit of this memory store has reached its limit, so no call can run."),
     "erased": gettext_lazy("A text was erased from this memory store, and the run might still have known the text."),
     "not_proposed": gettext_lazy(

@@ -55,7 +55,7 @@ WORDS = {
     "spans": (gettext_lazy("Spans"), gettext_lazy("sends a span of each call to OpenTelemetry")),
     "refused_calls": (
         gettext_lazy("Refused calls"),
-        gettext_lazy("counts the calls of keys that made too many in a minute"),
+        gettext_lazy("counts the refused calls of keys that made too many calls in a minute"),
     ),
     "verification": (gettext_lazy("Verification"), gettext_lazy("checks all audit entries when a person asks for it")),
     "claude_runs": (gettext_lazy("Claude runs"), gettext_lazy("send the tasks that people give to Claude to its API")),

@@ -22,10 +22,10 @@ from memoryhub.web.common.request import Request
 from memoryhub.web.common.responses import see_other
 
 ENDED = {
-    MailKind.DIGEST: gettext_lazy("You get no digest and no mentions by e-mail any more."),
-    MailKind.MENTION: gettext_lazy("You get no e-mail for each mention any more. Mentions are in the daily digest."),
+    MailKind.DIGEST: gettext_lazy("You no longer get the digest, or mentions by e-mail."),
+    MailKind.MENTION: gettext_lazy("You no longer get an e-mail for each mention. Mentions are in the daily digest."),
     MailKind.RETENTION: gettext_lazy("You no longer get a warning before retention removes something."),
-    MailKind.ALARM: gettext_lazy("You get no alarms of the hub any more."),
+    MailKind.ALARM: gettext_lazy("You no longer get alarms of the hub."),
 }
 ASKED = {
     MailKind.DIGEST: gettext_lazy("Stop the daily digest, and e-mails for mentions?"),

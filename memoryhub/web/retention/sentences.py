@@ -64,7 +64,7 @@ def _expiring(policy: Policy) -> list[str]:
             _("Memories %(which)s go to the trash, and are removed permanently after %(days)s there.") % details
         )
         if policy.keeps_approved:
-            found.append(_("Memories whose newest version a person wrote or approved stay."))
+            found.append(_("Memories stay if a person wrote or approved their newest version."))
     if policy.trash_days is not None:
         found.append(
             _("What people and agents put into the trash is removed permanently after %(days)s.")

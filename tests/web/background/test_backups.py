@@ -107,10 +107,10 @@ def test_while_one_is_made_the_page_says_so_and_asks_again(client: Client, tmp_p
     noted(problem="/backups: No space left on device.")
     assert schedule._claim(schedule.state(), timezone.now())
     part = client.get(ADDRESS, {"part": "state"}).content.decode()
-    assert "one began" in part and "every 3s" in part and "<form" not in part
+    assert "a backup is running" in part and "every 3s" in part and "<form" not in part
     assert "No space left" not in part
     noted(at=timezone.now().isoformat(), name="a", bytes=1, entries=1)
-    assert "every 3s" not in page(client) and "one began" not in page(client)
+    assert "every 3s" not in page(client) and "a backup is running" not in page(client)
 
 
 def test_without_a_passphrase_the_form_says_so_before_it_is_filled_in(client: Client, settings: Any) -> None:

@@ -192,7 +192,7 @@ def test_a_date_is_read_in_the_zone_of_the_person(caller: Caller, bob: User) -> 
     utc = entry.at.strftime("%Y-%m-%dT%H:%M:%SZ")
     asked = get(signed_in(bob), f"{url}?at={utc}", 302)["Location"]
     assert asked.partition("?")[0] == at(caller.store, entry.seq)
-    assert "the last one before" in get(signed_in(bob), asked).content.decode()
+    assert "the last entry before" in get(signed_in(bob), asked).content.decode()
 
 
 @in_turn(

@@ -17,7 +17,7 @@ OLD = {
     "name": "Old", "pattern": "", "use_expire_older_days": "on", "expire_older_days": "90", "grace_days": "30",
     "keeps_approved": "on",
 }  # fmt: skip
-STAYS = "Memories whose newest version a person wrote or approved stay."
+STAYS = "Memories stay if a person wrote or approved their newest version."
 
 
 @pytest.fixture
