@@ -59,8 +59,8 @@ def test_the_pages_say_how_many_calls_of_which_key_were_refused_and_when(
     shown = page(admin, limits)
     assert f"{agent.name} · mh_…{key.hint}</a>" in shown and "no key made more" not in shown
     assert f"{agent.name} · mh_…{key.hint}</p>" in shown, "the busiest key"
-    assert "3 calls over the limit refused" in page(admin, f"/agents/{agent.id}")
-    assert "3 calls over the limit refused" in page(admin, f"/stores/{store.id}/keys")
+    assert "3 calls over the limit were refused" in page(admin, f"/agents/{agent.id}")
+    assert "3 calls over the limit were refused" in page(admin, f"/stores/{store.id}/keys")
     for address in ("/overview", f"/overview?agent={agent.id}", f"/stores/{store.id}/overview"):
         assert "Calls over the limit since yesterday" in page(admin, address), address
     assert "Calls over the limit" not in page(admin, "/overview?agent=agent_0123456789ABCDEFGHJKMNPQRS")
