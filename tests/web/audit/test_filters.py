@@ -333,9 +333,9 @@ def test_completions_say_that_there_are_more(bob: User, superuser: User) -> None
     assert kinds.count('role="option"') == 14 and "type on" not in kinds
     commands = client.get(reverse("completions"), {"q": "command:", "keys": "error command"}).content.decode()
     known = [name for name, command in COMMANDS.items() if Scope.STORE in command.scope]
-    assert f"{len(known) + 2 - 16} more: type on" in commands
+    assert f"{len(known) + 2 - 16} more: keep typing" in commands
     commands = signed_in(superuser).get(reverse("completions"), {"q": "command:", "keys": "command"}).content.decode()
-    assert f"{len(COMMANDS) + 2 - 16} more: type on" in commands
+    assert f"{len(COMMANDS) + 2 - 16} more: keep typing" in commands
 
 
 @pytest.mark.both_databases
