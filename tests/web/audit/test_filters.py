@@ -330,7 +330,7 @@ def test_a_row_has_date_and_time_and_the_name_of_a_session_leads_to_it(bob: User
 def test_completions_say_that_there_are_more(bob: User, superuser: User) -> None:
     client = signed_in(bob)
     kinds = client.get(reverse("completions"), {"q": "error:", "keys": "error command"}).content.decode()
-    assert kinds.count('role="option"') == 14 and "type on" not in kinds
+    assert kinds.count('role="option"') == 14 and "keep typing" not in kinds
     commands = client.get(reverse("completions"), {"q": "command:", "keys": "error command"}).content.decode()
     known = [name for name, command in COMMANDS.items() if Scope.STORE in command.scope]
     assert f"{len(known) + 2 - 16} more: keep typing" in commands
