@@ -13,8 +13,8 @@ logger = logging.getLogger(__name__)
 
 
 class NotBreached:
-    """Refuses the passwords in the hub's list of breached passwords. If the list cannot be read, no password is
-    refused, and a system check reports the error."""
+    """Refuses passwords that are in the hub's list of breached passwords. If the list cannot be read, no password is
+    refused."""
 
     def __init__(self, file: str) -> None:
         self.file = Path(file)

@@ -1,4 +1,4 @@
-"""The pages that list the browsers in which a person is signed in, with the buttons that sign them out."""
+"""The pages that list the browsers in which a person is signed in, and sign them out."""
 
 import re
 from dataclasses import dataclass
@@ -34,8 +34,8 @@ class Row:
 
 
 def name_of(device: str) -> str:
-    """Return words for the browser and the system that a User-Agent header names. If it names neither, return the
-    beginning of its first word."""
+    """Return words for the browser and the system that a User-Agent header names. If the header names neither, return
+    the beginning of its first word."""
     browser = next((name for sign, name in _BROWSERS if sign in device), "")
     system = next((name for sign, name in _SYSTEMS if sign in device), "")
     if browser and system:
@@ -71,8 +71,8 @@ def end_others(request: Request) -> HttpResponse:
 @superuser_only
 @require_http_methods(["GET", "HEAD", "POST"])
 def of_person(request: Request, user_id: str) -> HttpResponse:
-    """List the browsers of a person for an administrator. A POST signs the person out of the browser whose id is in the
-    form field `browser`, or of all browsers."""
+    """List a person's browsers for an administrator. A POST signs the person out of the browser in the form field
+    `browser`, or of all browsers."""
     user = get_object_or_404(User, pk=user_id)
     if request.method != "POST":
         return _page(request, user, is_own=False)

@@ -1,7 +1,6 @@
 """A cookie that marks the browsers in which a person has signed in.
 
-Wrong passwords delay the next sign-in. If they are typed in browsers without this mark, they do not delay a sign-in in
-a marked browser.
+Wrong passwords that are typed in unmarked browsers do not delay a sign-in in a marked browser.
 """
 
 import secrets

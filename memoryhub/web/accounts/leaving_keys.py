@@ -1,5 +1,4 @@
-"""Keys and webhooks of a person who loses a role or the account: they go on working unless they are revoked or
-paused."""
+"""Keys and webhooks of a person who loses a role or the account. They work until they are revoked or paused."""
 
 import json
 from dataclasses import dataclass, field
@@ -24,21 +23,23 @@ MOST_KEYS = 500
 
 
 def rows_of(keys: KeyQuerySet, maker: User, user: User) -> list[KeyRow]:
-    """Return the usable keys among `keys` that `maker` issued, newest first, at most MOST_KEYS. The rows name only what
-    `user` may see."""
+    """Return the newest usable keys in `keys` that `maker` issued, at most MOST_KEYS. The rows name only what `user`
+    may see."""
     now = timezone.now()
     return key_rows(keys.made_by(maker).usable(now).newest()[:MOST_KEYS], user, now)
 
 
 def count_of(keys: KeyQuerySet, maker: User) -> int:
-    """Return how many of `keys` were issued by `maker` and are usable, even if there are more than MOST_KEYS."""
+    """Return how many usable keys in `keys` were issued by `maker`."""
     return keys.made_by(maker).usable(timezone.now()).count()
 
 
 @dataclass(frozen=True, slots=True)
 class Sending:
-    """An active webhook that a person made or changed. If `is_known` is False, the person may have changed it:
-    retention has removed the audit entries that would show it."""
+    """An active webhook that a person made or changed.
+
+    If `is_known` is False, the person may have changed the webhook: the entries that would show it have been removed.
+    """
 
     webhook: Webhook
     is_known: bool
@@ -69,12 +70,11 @@ def webhooks_of(webhooks: WebhookQuerySet, maker: User) -> list[Sending]:
 
 @dataclass(slots=True)
 class Ending:
-    """The keys and webhooks that end when `leaving` loses a right: those that `user` `ticked` on the page, and those
-    that were made after the page was shown. So nobody keeps a right by making more keys or webhooks.
+    """The keys and webhooks that end when `leaving` loses a right: those that `user` `ticked`, and those that the page
+    did not show.
 
-    `shown` are the ids of the keys and webhooks that the page showed. The action that takes the right away calls `keys`
-    and `webhooks` while it holds its locks. After that, `revoked` and `paused` contain what ended, and `late` counts
-    those of them that the page did not show.
+    `shown` are the ids of the keys and webhooks on the page. `revoked` and `paused` are what has ended; `late` counts
+    what has ended without having been shown.
     """
 
     leaving: User
@@ -127,19 +127,16 @@ class Ending:
 
 
 def ending_of(request: Request, leaving: User, reaching: KeyQuerySet, sending: WebhookQuerySet) -> Ending:
-    """Return the keys and webhooks that end. The submitted form names the ones that the page showed, and which of them
-    were ticked."""
+    """Return the keys and webhooks that end, from the submitted form."""
     shown = frozenset(request.POST.getlist("shown"))
     ticked = frozenset(request.POST.getlist("key") + request.POST.getlist("webhook")) & shown
     return Ending(leaving, person(request), reaching, sending, webhooks_of(sending, leaving), shown, ticked)
 
 
 def told_of(done: str, leaving: User, ending: Ending, links: int, keys: int, webhooks: int) -> str:
-    """Return a message about an act that took a right from `leaving`. It begins with the sentence `done`, and says how
-    many keys, webhooks and invitations ended and how many go on.
+    """Return a message about an act that took a right from `leaving`; the message begins with the sentence `done`.
 
-    `links` is the number of invitations that were withdrawn. `keys` and `webhooks` are the numbers of keys and webhooks
-    of `leaving` that go on working.
+    `links` is the number of withdrawn invitations. `keys` and `webhooks` are the numbers of those that go on working.
     """
     revoked, paused = len(ending.revoked), len(ending.paused)
     said = [done]

@@ -20,10 +20,9 @@ MOST_NAMED = 5
 class LeftBehind:
     """The open work that a person leaves behind.
 
-    `reviews` is the number of reviews that are assigned to the person. Of the open imports that the person uploaded,
-    `waiting` wait for a decision and `running` run in the person's name. `requests` is the number of open requests for
-    a second person that the person made or allowed. `mentions` is the number of conversations in which the person was
-    mentioned and has not answered, and `mentioned` the newest notices of them.
+    `waiting` and `running` are numbers of the person's imports. `requests` are requests for a second person. `mentions`
+    counts the conversations in which the person has not answered a mention; `mentioned` are the newest of these
+    mentions.
     """
 
     reviews: int
@@ -46,8 +45,7 @@ class LeftBehind:
 
     @property
     def outcome(self) -> str:
-        """Return a sentence for each kind of open work that the person has left behind, which says what has become of
-        it."""
+        """Return one sentence for each kind of open work, on what has become of the work."""
         said = (
             (
                 ngettext(
@@ -83,14 +81,14 @@ class LeftBehind:
 
 
 def left_behind(user: User, at: datetime) -> LeftBehind:
-    """Return the open work of a person who is to be deactivated, in all memory stores that the person may see."""
+    """Return the open work of a person, in all memory stores that the person may see."""
     requests = ActRequest.objects.open(at).filter(Q(asked_by=user) | Q(decided_by=user))
     stores = list(MemoryStore.objects.visible_to(user).values_list("pk", flat=True))
     return replace(_left_in(stores, user), requests=requests.count())
 
 
 def left_in(store: MemoryStore, user: User, role: Role | None) -> LeftBehind:
-    """Return the open work in a memory store of a member who is to get the role `role` there, or None for no role."""
+    """Return the open work of a member in a memory store who will get the role `role` there (None: no role)."""
     stays = user.is_superuser or (role is not None and role in assignments.ROLES)
     return _left_in([] if stays else [store.pk], user)
 

@@ -59,8 +59,8 @@ def change_password(request: Request) -> HttpResponse:
 
 
 def _changed(user: User, form: ChangePasswordForm, browser: str) -> bool:
-    """Change the password and return True; if the current password is wrong, add an error to the form and return False.
-    The person stays signed in in the browser `browser`."""
+    """Change the password and return True. If the current password is wrong, add an error to the form and return
+    False."""
     typed = form.cleaned_data
     if people.change_password(user, typed["current"], typed["password"], at=timezone.now(), keep=browser):
         return True

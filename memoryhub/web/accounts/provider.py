@@ -1,7 +1,6 @@
-"""The identity provider: its configuration, its keys, and what it says about a person (OpenID Connect).
+"""The identity provider (OpenID Connect): its configuration, its keys, and its statements about a person.
 
-Everything that the provider signs is checked here: issuer, audience, signature, times and nonce. Requests follow no
-redirect, and their time and bytes are limited.
+Everything that the provider signs is checked here. Requests follow no redirect, and their time and bytes are limited.
 """
 
 import base64
@@ -45,9 +44,11 @@ class Unreachable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """The statements of the provider about a person. `groups` is None if the provider does not list the person's
-    groups. `has_more_groups` means that it does not list them because there are too many (Entra ID lists at most
-    200)."""
+    """The provider's statements about a person.
+
+    `groups` is None if the provider does not list the groups. `has_more_groups` means that there are too many groups to
+    list.
+    """
 
     subject: str
     email: str
@@ -100,10 +101,10 @@ def forget() -> None:
 
 
 def address(*, back: str, state: str, nonce: str, verifier: str, again: bool) -> str:
-    """Return the address at the provider where a person signs in. With `again`, the person has to sign in even if
-    already signed in at the provider. `back` is the address to which the provider sends the person afterwards.
+    """Return the address at the provider where a person signs in; `back` is the address to which the provider sends the
+    person afterwards.
 
-    The address has the parameter `max_age`, so that the provider also says when the person signed in there.
+    With `again`, the person has to sign in even if already signed in at the provider.
     """
     challenge = _encoded(hashlib.sha256(verifier.encode()).digest())
     asked = {
@@ -118,8 +119,8 @@ def address(*, back: str, state: str, nonce: str, verifier: str, again: bool) ->
 
 
 def redeem(code: str, *, back: str, verifier: str, nonce: str) -> tuple[Said, Tokens]:
-    """Exchange the code of a sign-in. Return what the provider says about the person, and the tokens. Raises Refused
-    and Unreachable."""
+    """Exchange the code of a sign-in for the provider's statements about the person, and the tokens. Raises Refused and
+    Unreachable."""
     tokens = _tokens(
         {"grant_type": "authorization_code", "code": code, "redirect_uri": back, "code_verifier": verifier}
     )
@@ -180,8 +181,7 @@ def _claims(token: str, nonce: str | None) -> dict[str, Any]:
 
 
 def _key(header: dict[str, Any]) -> Any:
-    """Return the key that signed a token. The keys are fetched again if the key of the token is not among the known
-    keys."""
+    """Return the key that signed a token."""
     import jwt
 
     for is_fresh in (False, True):
@@ -194,8 +194,7 @@ def _key(header: dict[str, Any]) -> Any:
 
 
 def _said(claims: dict[str, Any], tokens: Tokens) -> Said:
-    """Return the statements about a person in the ID token. Claims that the token lacks come from the userinfo
-    endpoint."""
+    """Return the statements about a person in the ID token and, if it lacks claims, in the userinfo endpoint."""
     is_complete = False
     wanted, configuration = {settings.MEMORYHUB_OIDC_GROUPS, "email"}, _configuration()
     if not wanted <= claims.keys() and tokens.access and "userinfo_endpoint" in configuration:
@@ -226,8 +225,7 @@ def _said(claims: dict[str, Any], tokens: Tokens) -> Said:
 
 
 def _has_more_groups(claims: dict[str, Any]) -> bool:
-    """Return whether the provider refers to another endpoint for the groups (OpenID Connect Core 5.6.2). The hub does
-    not ask there."""
+    """Return whether the provider refers to another endpoint for the groups (OpenID Connect Core 5.6.2)."""
     elsewhere = claims.get("_claim_names")
     is_elsewhere = isinstance(elsewhere, dict) and settings.MEMORYHUB_OIDC_GROUPS in elsewhere
     return is_elsewhere or claims.get("hasgroups") in (True, "true")
@@ -251,8 +249,8 @@ def _configuration() -> dict[str, Any]:
 
 
 def _fetched(url: str, *, fresh: bool = False) -> dict[str, Any]:
-    """Return a document of the provider. It is remembered for KEPT seconds; with `fresh`, it is fetched again even if
-    it is remembered."""
+    """Return a document of the provider, which is remembered for KEPT seconds. With `fresh`, always fetch the
+    document."""
     at, found = _remembered.get(url, (0.0, None))
     if found is None or fresh or time.monotonic() - at > KEPT:
         found = _asked(url, None, {})
@@ -261,8 +259,8 @@ def _fetched(url: str, *, fresh: bool = False) -> dict[str, Any]:
 
 
 def _asked(url: str, body: bytes | None, headers: dict[str, str]) -> dict[str, Any]:
-    """Return the JSON object with which an endpoint answers. A refusal (400 to 403) raises Refused; any other failure
-    raises Unreachable."""
+    """Return the JSON object with which an endpoint answers. Raises Refused for the status 400 to 403, else
+    Unreachable."""
     request = urllib.request.Request(url, body, {"Accept": "application/json"} | headers)
     if (until := _silent_until.get(request.host, 0.0)) > (now := time.monotonic()):
         raise Unreachable(f"{urlsplit(url).path}: it did not answer a moment ago")
@@ -286,12 +284,7 @@ def _asked(url: str, body: bytes | None, headers: dict[str, str]) -> dict[str, A
 
 
 def _read(request: urllib.request.Request) -> bytes:
-    """Return the answer to a request. Raise TimeoutError unless all of it arrives within WHOLE seconds; an error while
-    reading is raised too.
-
-    A thread reads the answer, because the timeout of a socket limits only each part. A thread that takes too long is
-    left to itself.
-    """
+    """Return the answer to a request. Raises TimeoutError if reading takes more than WHOLE seconds."""
     came: queue.SimpleQueue[bytes | Exception] = queue.SimpleQueue()
     end = time.monotonic() + WHOLE
 

@@ -1,7 +1,7 @@
-"""Signing in by a header: a trusted proxy, which knows people by LDAP, SAML or Kerberos, names the person of a request.
+"""Signing in by a header: a trusted proxy (LDAP, SAML, Kerberos) names the person of a request.
 
-The header counts only if the address of the connection itself is trusted. Each request needs the header: if it is
-missing, or names another person, the person is signed out. No account is created.
+The header counts only if the address of the connection itself is trusted. If the header is missing, or names another
+person, the person is signed out.
 """
 
 from django.conf import settings
@@ -39,8 +39,7 @@ def admit(request: Request) -> None:
 
 
 def _named(request: Request) -> str:
-    """Return the e-mail address in the header of a trusted proxy; an empty text if the request has no such header, or
-    several."""
+    """Return the e-mail address in the header of a trusted proxy; "" without exactly one such header."""
     if not proxies.is_trusted(str(request.META.get("REMOTE_ADDR") or ""), settings.TRUSTED_PROXIES):
         return ""
     key = "HTTP_" + settings.MEMORYHUB_PROXY_EMAIL_HEADER.upper().replace("-", "_")

@@ -21,8 +21,8 @@ from memoryhub.web.common.responses import client_address, not_now
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def forgotten(request: Request) -> HttpResponse:
-    """Ask for an e-mail address. If an account has this address, have a link for a new password sent there. The page
-    shown is the same if no account has it."""
+    """Send a link for a new password to the typed e-mail address, if an account has this address. The page does not
+    show whether one has."""
     if request.user.is_authenticated:
         return redirect("account")
     form = ForgottenForm(request.POST if request.method == "POST" else None)
@@ -43,7 +43,7 @@ def forgotten(request: Request) -> HttpResponse:
 def reset(request: Request, person_id: str, token: str) -> HttpResponse:
     """Let the receiver of the e-mail set a new password, and sign them in.
 
-    The URL contains the token. A header therefore keeps the browser from sending the URL to other pages as a referrer.
+    The URL contains the token, so a header prevents browsers from sending the URL as a referrer.
     """
     response = _reset(request, person_id, token)
     response.headers["Referrer-Policy"] = "no-referrer"

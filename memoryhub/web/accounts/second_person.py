@@ -1,4 +1,4 @@
-"""The pages about acts that need a second person: all waiting requests, one request, its decision, and the setting."""
+"""The pages about acts that need a second person: the requests, one request, its decision, and the setting."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -39,9 +39,11 @@ class AnswerForm(forms.Form):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A request as pages show it. `store` is the name of its memory store; if the act belongs to no store, `store` is
-    the subject of the act. `is_in_store` says which of the two it is. `state` is the state of the request in the
-    database, or `lapsed`."""
+    """A request as pages show it.
+
+    `store` is the name of the memory store, or the subject of the act if `is_in_store` is False. `state` is the
+    request's state in the database, or `lapsed`.
+    """
 
     request: ActRequest
     title: str | Promise
@@ -76,11 +78,7 @@ def rows_of(found: list[ActRequest], at: datetime) -> list[Row]:
 
 
 def _subject(request: ActRequest) -> str:
-    """Return the subject of a request whose act belongs to no memory store: the text of the first pair of its words.
-    Return an empty text if the words were deleted, or if the act erases texts.
-
-    Texts to erase are shown only on the page of the request.
-    """
+    """Return the subject of a request without a memory store; "" if it may not be listed or was deleted."""
     content = actions.content_of(request) if request.act != "erase" else None
     return str(content.words[0][1]) if content and content.words else ""
 
@@ -144,8 +142,7 @@ def _page(request: Request, found: ActRequest, form: AnswerForm) -> HttpResponse
 
 
 def _hidden(content: Content | None) -> list[tuple[str, str]]:
-    """Return the fields (name, value) of the form with which the act was requested. A form on the page of the allowed
-    request sends them again, hidden."""
+    """Return the fields (name, value) of the form with which the act was requested."""
     return [(name, value) for name, values in content.fields for value in values] if content else []
 
 
@@ -217,8 +214,8 @@ def withdraw_act(request: Request, request_id: str) -> HttpResponse:
 @require_POST
 @superuser_only
 def set_second_person(request: Request) -> HttpResponse:
-    """Require a second person for acts that cannot be undone (`on=1`), or end this requirement. To end it, a second
-    person is needed."""
+    """Require a second person for acts that cannot be undone (`on=1`), or end this requirement. Ending it needs a
+    second person, too."""
     on = request.POST.get("on") == "1"
     asks = proof(request) if on else guard(request, "unset_second_person", list)
     if asks is not None:

@@ -1,4 +1,4 @@
-"""The second step of the sign-in: the code of an authenticator app; and the page on which a person adds such an app."""
+"""The second step of the sign-in, and the page on which a person adds an authenticator app."""
 
 from typing import Any
 
@@ -62,7 +62,7 @@ def _again(request: Request) -> HttpResponse:
 def page(request: Request) -> HttpResponse:
     """Show the person's authenticator app and passkeys.
 
-    On POST, ask the person for a proof of who they are, so that the app and the passkeys can be changed.
+    On POST, ask the person for a proof of who they are.
     """
     if request.method == "POST":
         return proof(request) or see_other(request, "second_step")

@@ -52,10 +52,7 @@ def sign_in(request: Request) -> HttpResponse:
 
 
 def _asked(form: SignInForm, *, is_local: bool = False) -> dict[str, Any]:
-    """Return the template context: the form, the identity provider, or both.
-
-    If single sign-on is required, the form is only for administrators. It is then shown only if `is_local`.
-    """
+    """Return the template context: the sign-in form, the identity provider, or both."""
     is_only = settings.MEMORYHUB_OIDC_ONLY and not form.is_bound
     return {
         "form": form, "sends_mail": outbox.is_on(), "provider": provider.name() if provider.is_on() else "",
@@ -73,7 +70,7 @@ def _recognised(request: Request, form: SignInForm) -> User | None:
 
 
 def next_step(request: Request, user: User, url: str) -> HttpResponse:
-    """Sign in a person whose password was right. If the person has an authenticator app, ask for its code first."""
+    """Sign in a person whose password was right, or first ask for the code of the person's authenticator app."""
     if not authenticators.needs_code(user):
         return welcome(request, user, url)
     step = {"user": user.id, "hash": user.get_session_auth_hash(), "next": url}
@@ -102,7 +99,7 @@ def sign_out(request: Request) -> HttpResponse:
 def invitation(request: Request, token: str) -> HttpResponse:
     """Show the page of a one-time link.
 
-    The URL contains the token. A header therefore keeps the browser from sending the URL to other pages as a referrer.
+    The URL contains the token, so a header prevents browsers from sending the URL as a referrer.
     """
     response = _invitation(request, token)
     response.headers["Referrer-Policy"] = "no-referrer"
@@ -110,8 +107,7 @@ def invitation(request: Request, token: str) -> HttpResponse:
 
 
 def _invitation(request: Request, token: str) -> HttpResponse:
-    """Let a new person create an account, a person with an account set a new password, or a signed-in person join a
-    store."""
+    """Show or accept a one-time link: create an account, set a new password, or join a store."""
     found = people.find_invitation(token, timezone.now())
     if found is None:
         return _spent(request)
@@ -187,7 +183,7 @@ def _accepted(request: Request, token: str, form: NewPasswordForm) -> HttpRespon
 def entered(request: Request, user: User) -> HttpResponse:
     """Sign in a person who has set a password through a link.
 
-    If the sign-in also needs a code from an authenticator app, redirect the person to the sign-in page instead.
+    If the sign-in also needs a code from an authenticator app, redirect to the sign-in page instead.
     """
     if authenticators.needs_code(user):
         messages.success(request, _("Your password is changed. Sign in with it."))

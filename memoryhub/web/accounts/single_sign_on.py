@@ -1,8 +1,7 @@
-"""Signing in at the identity provider: the way there, the way back, and asking it again while a person uses the hub.
+"""Signing in at the identity provider, and asking the provider again while a person uses the hub.
 
-A signed cookie of this browser keeps the data of a sign-in that has begun: its state, its nonce, and the verifier of
-its code (PKCE). An answer of the provider is therefore accepted only in the browser that requested it (so that nobody
-can plant a sign-in in another browser), and only once.
+A signed cookie keeps the data of a sign-in that has begun. So an answer of the provider is accepted only once, and only
+in the browser that requested it.
 """
 
 import base64
@@ -42,15 +41,13 @@ logger = logging.getLogger(__name__)
 
 
 class Untold(Exception):
-    """The provider does not say when the person signed in there; raised only if the person can prove their identity in
-    another way."""
+    """The provider does not say when the person signed in there."""
 
 
 @never_cache
 @require_safe
 def start(request: Request) -> HttpResponse:
-    """Send the person to the provider. With `again` in the URL, a signed-in person has to sign in there again as a
-    proof."""
+    """Send the person to the provider. With `again` in the URL, the person has to sign in there again, as a proof."""
     if not provider.is_on():
         raise Http404
     is_again = "again" in request.GET and request.user.is_authenticated
@@ -123,10 +120,7 @@ def _kept(request: Request) -> dict[str, Any] | None:
 
 
 def _proved(request: Request, said: Said, counters: list[Counter]) -> HttpResponse:
-    """Record that a signed-in person has just signed in at the provider again.
-
-    If the provider does not say when that was, the sign-in counts as a proof only for a person who has no other proof.
-    """
+    """Record that a signed-in person has signed in at the provider again, as a proof."""
     user, at = request.user, timezone.now()
     if not isinstance(user, User):
         return _failed(request, None)
@@ -148,8 +142,7 @@ def _known(said: Said) -> Known:
 
 
 def _failed(request: Request, error: Exception | None) -> HttpResponse:
-    """Show that nobody was signed in. The reason is written to the log only, so that the person who tries does not
-    learn it."""
+    """Show that no one was signed in, and write the reason to the log only."""
     logger.warning("A sign-in at the identity provider failed: %s", error or "it was begun elsewhere, or long ago")
     is_down = isinstance(error, Unreachable)
     status = 429 if isinstance(error, TooManyTries) else 502 if is_down else 403
@@ -166,8 +159,7 @@ def _failed(request: Request, error: Exception | None) -> HttpResponse:
 
 
 def is_confirmed(browser: BrowserSession) -> bool:
-    """Return whether a person who signed in at the provider stays signed in. The provider is asked again once a
-    minute."""
+    """Return whether a person who signed in at the provider stays signed in. The provider is asked once a minute."""
     at = timezone.now()
     try:
         if not browser.grant or not actions.is_due(browser, at):
@@ -202,8 +194,7 @@ def _cipher() -> Any:
 
 
 def sealed(subject: str, tokens: Tokens) -> str:
-    """Return the encrypted text that the hub stores of a sign-in at the provider. The database alone is not enough to
-    decrypt it."""
+    """Return the encrypted text that the hub stores of a sign-in at the provider."""
     kept = [subject, tokens.access, tokens.refresh]
     return str(_cipher().encrypt(json.dumps(kept).encode()).decode())
 

@@ -1,4 +1,4 @@
-"""The light or dark theme: stored in the person's profile, and in a cookie that the server reads to render pages."""
+"""The light or dark theme, stored in the person's profile and in a cookie."""
 
 from typing import TypeVar
 

@@ -44,8 +44,7 @@ def agents(request: Request) -> HttpResponse:
 
 
 def _matching(user: User, query: str) -> AgentQuerySet:
-    """Return the agents that the person may see. With a query, return only those agents whose name contains the query,
-    or one of whose keys has the same last characters as the query."""
+    """Return the agents that the person may see and whose name, or the end of one of whose keys, matches `query`."""
     found = Agent.objects.visible_to(user)
     if not query:
         return found
@@ -125,8 +124,7 @@ def _reached(rows: Iterable[KeyRow]) -> list[MemoryStore]:
 
 
 def _administered(user: User) -> list[MemoryStore]:
-    """Return the first ROWS stores for which the person may issue keys as an admin of the store. For a superuser, who
-    may issue keys for any store, return an empty list."""
+    """Return the first ROWS stores of which the person is an admin; none for a superuser, who may choose any store."""
     if user.is_superuser:
         return []
     mine = MemoryStore.objects.active().filter(members__user=user, members__role="admin")

@@ -17,7 +17,7 @@ PLACEHOLDER = "YOUR-KEY"
 class McpClient:
     """A client of the Model Context Protocol, with the text that configures it (`code`).
 
-    `place` is the file for the text; it is empty if the text belongs in no file. `hint` is a sentence for the person.
+    `place` is the file for the text, or empty. `hint` is a sentence for the person.
     """
 
     id: str
@@ -36,7 +36,7 @@ def address(hub: str, store_id: str) -> str:
 def clients(hub: str, store_id: str, secret: str) -> list[McpClient]:
     """Return the usual clients.
 
-    Each text contains the key, except the text for VS Code, which asks the person for the key.
+    Each text contains the key, except that for VS Code.
     """
     url, bearer = address(hub, store_id), f"Bearer {secret}"
     headers = {"Authorization": bearer}
@@ -75,10 +75,7 @@ def _command(url: str, bearer: str) -> str:
 
 
 def _bridge(url: str, bearer: str) -> dict[str, object]:
-    """Return the configuration of mcp-remote.
-
-    The header is in the environment, because Claude Desktop on Windows splits arguments at spaces.
-    """
+    """Return the configuration of mcp-remote."""
     arguments = ["-y", "mcp-remote", url, "--header", "Authorization:${AUTHORIZATION}"]
     if url.startswith("http://"):
         arguments.append("--allow-http")
@@ -97,10 +94,10 @@ def _toml(url: str, bearer: str) -> str:
 
 
 def store_of(rows: list[KeyRow], visible: list[MemoryStore]) -> MemoryStore | None:
-    """Return a memory store for the URL in the texts, or None if no usable key can access a store.
+    """Return a memory store that a usable key of `rows` can access, for the URL in the texts. Return None if there is
+    no such store.
 
-    The result is a store that a usable key lists. If no usable key lists a store but one can access all stores, the
-    result is the first of `visible`: the stores that the person may see.
+    A store that a key lists is preferred. `visible` are the stores that the person may see.
     """
     usable = [row.scope for row in rows if row.status == "usable"]
     named = next((scope.stores[0] for scope in usable if scope.stores), None)

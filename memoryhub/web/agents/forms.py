@@ -45,8 +45,7 @@ class AgentForm(forms.Form):
 class KeyForm(forms.Form):
     """The fields of every key: a name, an access level and an expiry date.
 
-    `further` are the fields that few people need: the page has them behind “More”, and `defaults` describes their
-    effect if they are left empty.
+    `further` are the fields behind “More”; `defaults` describes their effect if they are left empty.
     """
 
     further: tuple[str, ...] = ("expires_on",)
@@ -92,10 +91,8 @@ class KeyForm(forms.Form):
         return self.is_bound and any(field.errors or field.name in self.changed_data for field in self.further_fields)
 
     def clean_expires_on(self) -> datetime | None:
-        """Return the end of the chosen day, or None if no day was chosen.
-
-        Raise ValidationError unless the day is within the next 100 years.
-        """
+        """Return the end of the chosen day, or None if no day was chosen. Raise ValidationError for a day in the past
+        or after more than 100 years."""
         day = self.cleaned_data["expires_on"]
         if day is None:
             return None
@@ -106,7 +103,7 @@ class KeyForm(forms.Form):
     def expires_at(self, at: datetime) -> datetime | None:
         """Return when the key expires, or None if it never expires.
 
-        A chosen day takes precedence over a chosen period, which begins at `at`.
+        A chosen period begins at `at`; a chosen day takes precedence.
         """
         if self.cleaned_data["expires_on"]:
             return self.cleaned_data["expires_on"]
@@ -221,10 +218,10 @@ def _called(agent: Agent, is_ambiguous: bool) -> str:
 
 
 class RevokeForm(forms.Form):
-    """A confirmation for which the person types the agent's name, since a revoked key never works again.
+    """A confirmation for which the person types the agent's name.
 
-    `others` are further usable keys of the agent, which can be revoked too. `stops` means that the agent has no usable
-    key afterwards.
+    `others` are further usable keys of the agent, which can be revoked too. `stops` means that no usable key of the
+    agent would be left.
     """
 
     others = forms.BooleanField(required=False)

@@ -71,8 +71,7 @@ def _words(agent: Agent, form: IssueKeyForm) -> Words:
 
 
 def issued(request: Request, key: Key, secret: str, old: Key | None = None) -> HttpResponse:
-    """Show a new key once, with examples that contain it. If the key replaces another one, the page says what to do
-    next."""
+    """Show a new key once, with examples that contain it. `old` is the key that it replaces, if any."""
     row = key_rows([key], person(request), timezone.now())[0]
     store = next(iter(row.scope.stores), None) or MemoryStore.objects.active().by_name().first()
     copyable = snippets(settings.MEMORYHUB_URL, store.id, secret) if store else None
@@ -85,10 +84,10 @@ def issued(request: Request, key: Key, secret: str, old: Key | None = None) -> H
 @superuser_only
 @require_safe
 def every_key(request: Request) -> HttpResponse:
-    """List all keys of the hub, newest first, in pages. `q` in the URL limits the list to matching keys.
+    """List all keys of the hub, newest first, in pages.
 
-    `q` is the end of a key, “all memory stores”, or a part of a name: of the agent, of a memory store, or of the person
-    who issued the key (also of this person's e-mail address).
+    `q` in the URL is the end of a key, “all memory stores”, or a part of the name of an agent, a memory store or a
+    person.
     """
     query, before = asked(request, "q").strip(), asked(request, "before")
     found = Key.objects.select_related("agent", "created_by").order_by("-pk")
@@ -112,10 +111,7 @@ def every_key(request: Request) -> HttpResponse:
 @require_safe
 def first_call(request: Request, key_id: str) -> HttpResponse:
     """Show whether a new key has been used, in a part of the page that reloads itself. Without htmx, redirect to the
-    agent's page.
-
-    If the person's sign-in has expired, the page is not replaced, because it shows the key only once.
-    """
+    agent's page."""
     if request.htmx and not request.user.is_authenticated:
         return render(request, "agents/_first_call.html", {"back": request.path})
     return _first_call_of(request, key_id)
@@ -133,11 +129,7 @@ def _first_call_of(request: Request, key_id: str) -> HttpResponse:
 
 
 def _first_call(key: Key, user: User) -> AuditEntry | None:
-    """Return the first entry of a new key in the stores that the person may see, or None if it is not certain which
-    entry is the first.
-
-    Only the newest LOOK entries of its agent in each of MOST_STORES stores are read.
-    """
+    """Return the first entry of a new key in the stores that the person may see; None if it is not certain."""
     stores = MemoryStore.objects.visible_to(user)
     if not key.all_stores:
         stores = stores.filter(keys=key)
@@ -153,8 +145,10 @@ def _first_call(key: Key, user: User) -> AuditEntry | None:
 @signed_in
 @require_http_methods(["GET", "HEAD", "POST"])
 def revoke_key(request: Request, key_id: str) -> HttpResponse:
-    """Ask for the agent's name, and revoke the key permanently. With the form field `others`, also revoke the agent's
-    other usable keys that the person governs; this stops the agent."""
+    """Ask for the agent's name, and revoke the key permanently.
+
+    With the form field `others`, also revoke the agent's other usable keys that the person governs.
+    """
     user, now = person(request), timezone.now()
     key = get_object_or_404(Key.objects.visible_to(user).select_related("agent"), pk=key_id)
     governed = Key.objects.governed_by(user).filter(agent=key.agent_id)

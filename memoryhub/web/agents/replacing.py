@@ -1,5 +1,4 @@
-"""Replacing a key, for example one that has leaked: first a new key with the same rights is issued, then the old one is
-revoked."""
+"""Replacing a key: a new key with the same rights is issued, then the old key is revoked."""
 
 from contextlib import suppress
 from datetime import datetime
@@ -34,8 +33,8 @@ from memoryhub.web.path_rules.naming import rules_naming
 @signed_in
 @require_http_methods(["GET", "HEAD", "POST"])
 def replace_key(request: Request, key_id: str) -> HttpResponse:
-    """Issue a key with the agent, the access and the memory stores of another key; the page then leads to revoking that
-    other key. A key that the hub issues itself cannot be replaced."""
+    """Issue a key with the agent, the access and the memory stores of another key. The page then leads to revoking the
+    other key."""
     user, now = person(request), timezone.now()
     key = get_object_or_404(Key.objects.visible_to(user).select_related("agent"), pk=key_id)
     if key.is_of_hub or not Key.objects.governed_by(user).filter(pk=key.pk).exists():
@@ -65,32 +64,26 @@ def replace_key(request: Request, key_id: str) -> HttpResponse:
 
 
 def _stores_to_change(key: Key, user: User) -> QuerySet[MemoryStore]:
-    """Return the memory stores that have path rules which name `key`, if `user` may change the rules of the store."""
+    """Return the memory stores whose path rules name `key`, if `user` may change these rules."""
     return MemoryStore.objects.administered_by(user).active().filter(path_rules__contains=key.pk)
 
 
 def _name_too(request: Request, key: Key, new: Key) -> None:
-    """Change the path rules: after each rule that names `key`, the same rule for the key `new` is added. The rules of a
-    store stay unchanged if there would then be too many, or if the store was archived just now; the page of the new key
-    then says so."""
+    """After each path rule that names `key`, add the same rule for the key `new`."""
     for store in _stores_to_change(key, person(request)):
         with suppress(BadRule, ToolError, NoSuchStore):
             path_rules.name_too(store.pk, key.pk, new.pk, act(request))
 
 
 def _may_issue(key: Key, user: User, at: datetime) -> bool:
-    """Return whether a person may issue a key to the agent of `key`.
-
-    If this agent has a usable key to all stores, only a superuser may do that.
-    """
+    """Return whether a person may issue a key to the agent of `key`."""
     if user.is_superuser:
         return True
     return Agent.objects.filter(pk=key.agent_id).without_hub_wide_keys(at).exists()
 
 
 def _like(key: Key) -> dict[str, object]:
-    """Return the initial values of the form: the name of a key, and the period for which it was issued. A period that
-    the form does not offer is left out."""
+    """Return the initial values of the form: the name and the period of a key."""
     if key.expires_at is None:
         return {"name": key.name, "expires_in": NEVER}
     days = str((key.expires_at - key.created_at).days)

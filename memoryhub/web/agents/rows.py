@@ -23,8 +23,8 @@ REFUSED_DAYS, MOST_STORES = 7, 1_000
 class Scope:
     """The memory stores that a key can access: all of them (`every`), or the listed `stores`.
 
-    `more` counts the stores that the person may see but that are not listed. `has_others` means that the key can also
-    access stores that the person may not see.
+    `more` counts further stores that the person may see. `has_others` means that there are stores that the person may
+    not see.
     """
 
     every: bool
@@ -35,8 +35,7 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The calls of a key that were refused because there were too many in a minute: their number, and the store and
-    time of the last call."""
+    """The calls of a key that were refused because there were too many in a minute."""
 
     calls: int
     store_id: str
@@ -45,9 +44,11 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class KeyRow:
-    """A key; `status` is usable, expired or revoked. `refused` are the calls of the last REFUSED_DAYS days that a store
-    of the person refused because there were too many in a minute; None if there were none. `tried` is the time of the
-    newest request with the key that was recorded after its end; only `with_tries` sets it."""
+    """A key; `status` is usable, expired or revoked.
+
+    `refused` are the calls of the last REFUSED_DAYS days that were too many in a minute, or None. `tried` is the time
+    of the newest request with the key after its end.
+    """
 
     key: Key
     scope: Scope
@@ -61,9 +62,7 @@ class KeyRow:
 class AgentRow:
     """An agent, with the number of its usable keys and the stores that these keys can access.
 
-    `last_used` is the time of the last use of a key, and `last_session` the time at which the latest session was last
-    seen. `short_id` distinguishes the agent from other visible agents with the same name; it is empty if no other one
-    has this name.
+    `short_id` is set only if another visible agent has the same name.
     """
 
     agent: Agent
@@ -93,10 +92,9 @@ def key_rows(keys: Iterable[Key], user: User, at: datetime) -> list[KeyRow]:
 
 
 def with_tries(rows: Iterable[KeyRow], agent: Agent) -> list[KeyRow]:
-    """Return the rows of keys of `agent`. A row of an expired or revoked key gets `tried`: the time of the newest
-    request with this key that was refused after the key had ended.
+    """Return the rows of the agent's keys, with the time `tried` of the newest refused request after a key had ended.
 
-    These times are in the hub's audit, so only administrators of the hub may see them.
+    The times are from the hub's audit, so only administrators of the hub may see them.
     """
     entries = AuditEntry.objects.of_chain(HUB).by_author(agent.pk).newest()
     newest = entries.values_list("actor_id", "command", "at")[:MOST_REFUSED]
@@ -111,7 +109,7 @@ def _after_end(key: Key, at: datetime | None) -> datetime | None:
 
 
 def newer_like(key: Key, at: datetime) -> Key | None:
-    """Return the newest usable key that was issued after `key` to the same agent with the same rights, or None."""
+    """Return the newest usable key of the same agent with the same rights that was issued after `key`, or None."""
     issued = Key.objects.usable(at).filter(
         agent=key.agent_id, access=key.access, all_stores=key.all_stores, created_at__gte=key.created_at
     )
@@ -123,10 +121,7 @@ def newer_like(key: Key, at: datetime) -> Key | None:
 
 
 def agent_rows(agents: Iterable[Agent], user: User, at: datetime) -> list[AgentRow]:
-    """Return one row for each agent, in the given order; a row covers only keys and stores that the person may see.
-
-    The number of queries does not depend on the number of agents.
-    """
+    """Return one row for each agent, in the given order. A row covers only keys and stores that the person may see."""
     agents = list(agents)
     visible = Key.objects.visible_to(user).filter(agent__in=agents)
     keys: dict[str, list[Key]] = defaultdict(list)
@@ -172,8 +167,7 @@ def status(key: Key, at: datetime) -> str:
 
 
 def _refused(keys: list[Key], user: User, at: datetime) -> dict[str, Refused]:
-    """Return {key id: its calls that were refused because there were too many in a minute}. Counted are the calls of
-    the last REFUSED_DAYS days to stores that `user` may see."""
+    """Return {key id: its calls of the last REFUSED_DAYS days that were too many in a minute}."""
     today = at.astimezone(UTC).date()
     stores = list(MemoryStore.objects.visible_to(user).by_name().values_list("pk", flat=True)[:MOST_STORES])
     rows = RefusedCalls.objects.of_stores(stores).since(today - timedelta(days=REFUSED_DAYS - 1))

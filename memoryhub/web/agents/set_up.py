@@ -1,5 +1,4 @@
-"""Programs that people can copy, in which Claude works with a memory store. They send the parameters that a Claude run
-would send."""
+"""Programs that people can copy, in which Claude works with a memory store."""
 
 import json
 import shlex
@@ -125,9 +124,7 @@ def _curl(url: str, secret: str, ask: Json) -> str:
 
 
 def _literal(value: Any, words: tuple[str, str, str], indent: int = 0, *, step: int = 4, comma: str = ",") -> str:
-    """Return a JSON value as a literal of a language, on one line if it is short and `indent` is not 0. `words` are the
-    language's words for true, false and null; `comma` ends the last line of a list or an object. Strings are the same
-    in JSON, Python and TypeScript."""
+    """Return a JSON value as a literal of a language. `words` are true, false and null in this language."""
     if not isinstance(value, dict | list):
         text = json.dumps(value, ensure_ascii=False)
         return dict(zip(("true", "false", "null"), words, strict=True)).get(text, text)

@@ -46,8 +46,8 @@ for memory in memories.list({store}, path_prefix="/", view="full"):
 
 @dataclass(frozen=True, slots=True)
 class Snippets:
-    """Examples of using a key: single calls that read or write a memory (`…_writes`), with curl and with Python;
-    programs in which Claude uses the memory store; and calls of the memory_stores API."""
+    """Examples of using a key, with curl and Python: single calls, programs with Claude, and calls of the memory_stores
+    API."""
 
     curl: str
     curl_writes: str

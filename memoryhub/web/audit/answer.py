@@ -1,4 +1,4 @@
-"""The answer to an audited call as the caller received it, verified against the commitment in its entry."""
+"""The answer to an audited call, verified against the commitment in its entry."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -20,9 +20,9 @@ class Answer:
     """The answer to a call, as the page of its entry shows it.
 
     `fits`: the answer matches the commitment in the entry. `rendered`: the answer is not stored and was rendered again.
-    `redacted`: the answer cannot be verified, because a redaction destroyed the answer or the text it showed.
-    `removed`: the text of the answer has been removed. `masked`: some values in the answer are masked. `whole_bytes`:
-    the size of the answer, as text, if only its beginning is stored, else empty.
+    `redacted`: a redaction made it impossible to verify the answer. `removed`: the text of the answer has been removed.
+    `masked`: some values are masked. `whole_bytes`: the size of an answer of which only the beginning is stored, else
+    empty.
     """
 
     text: str
@@ -56,10 +56,7 @@ def _is_in_part(entry: AuditEntry) -> bool:
 
 
 def _was_removed(entry: AuditEntry) -> bool:
-    """Return whether the version that the answer showed is recorded as removed.
-
-    For a repeated call, return whether the entry of the original call has been removed.
-    """
+    """Return whether the version that the answer showed, or the entry of the repeated call, has been removed."""
     if entry.version is None:
         repeated = entry.replay_of
         return repeated is not None and AuditChain.objects.filter(pk=entry.chain, start_seq__gte=repeated).exists()
@@ -68,8 +65,8 @@ def _was_removed(entry: AuditEntry) -> bool:
 
 
 def is_redacted(entry: AuditEntry, field: str) -> bool:
-    """Return whether the value of `field` can no longer be verified, because a redaction destroyed the salt of its
-    commitment."""
+    """Return whether a redaction destroyed the salt of the commitment to `field`, so that its value cannot be
+    verified."""
     return proofs.read(entry).is_destroyed(field)
 
 
@@ -85,11 +82,7 @@ def answers_of(entries: Iterable[AuditEntry], masked: Entries) -> dict[tuple[str
 
 
 def _seen(entry: AuditEntry, version: MemoryVersion | None, text: str, entries: Entries) -> str:
-    """Return the text of an answer with its sensitive values masked.
-
-    An answer that is not stored is rendered again, from the masked text. It could not be masked after rendering: a
-    value that spans lines would be missed, because the rendered answer has line numbers inside the value.
-    """
+    """Return the text of an answer with its sensitive values masked."""
     mask = entries.masker(entry)
     if mask is None or not text:
         return text
@@ -101,10 +94,9 @@ def _seen(entry: AuditEntry, version: MemoryVersion | None, text: str, entries: 
 
 
 def fits(entry: AuditEntry, field: str, value: str | None) -> bool:
-    """Return whether `value` is the value of `field` at the time when the entry was written.
+    """Return whether `value` was the value of `field` when the entry was written.
 
-    The entry's commitment to the field proves this. If the commitment is not stored but computed from the field, the
-    entry's hash must be right too. None matches only if the field had no value.
+    The entry's commitment to the field proves this. None matches only if the field had no value.
     """
     proof = proofs.read(entry)
     if value is None or field not in proof.salts:
@@ -125,11 +117,7 @@ def _versions(entries: Iterable[AuditEntry]) -> Mapping[str, MemoryVersion]:
 
 
 def _text(entry: AuditEntry, version: MemoryVersion | None, mask: Mask = str) -> str:
-    """Return the text of an answer, or an empty text if it is no longer available.
-
-    The text is the stored answer, or a memory's text rendered again, or the answer of the call that this call repeats.
-    `mask` is applied to a memory's text before rendering.
-    """
+    """Return the text of an answer, or "" if it is no longer available. `mask` is applied to a memory's text."""
     try:
         if entry.message is not None:
             return str(json.loads(entry.message))

@@ -15,9 +15,11 @@ _ANSWERS = frozenset(verb.name for verb in ANSWERS)
 
 @dataclass(frozen=True, slots=True)
 class Decisions:
-    """The decisions that an entry recorded, by kind: {label: versions}. `kept` are the memories that an undo or a
-    restore did not change. `more` says whether the entry decided about more versions than are listed. `standing` are
-    the ids of those versions about which no later decision was made."""
+    """The decisions that an entry recorded, by kind: {label: versions}.
+
+    `kept` are the memories that an undo or a restore did not change. `more` means that not all versions are listed.
+    `standing` are the ids of the versions without a later decision.
+    """
 
     versions: dict[str, list[MemoryVersion]] = field(default_factory=dict)
     kept: list[Memory] = field(default_factory=list)
@@ -26,8 +28,8 @@ class Decisions:
 
 
 def decisions_of(entry: AuditEntry, details: dict[str, Any]) -> Decisions:
-    """Return the decisions that an entry recorded; `details` is its input. Versions and memories that no longer exist
-    are left out."""
+    """Return the decisions in `details`, the input of an entry. Versions and memories that no longer exist are left
+    out."""
     reviews = list(Review.objects.of_entry(entry.chain, entry.seq).order_by("id")[: MOST + 1])
     versions = MemoryVersion.objects.among(entry.chain, [one.version_id for one in reviews[:MOST]]).in_bulk()
     found: dict[str, list[MemoryVersion]] = {}
@@ -42,7 +44,6 @@ def decisions_of(entry: AuditEntry, details: dict[str, Any]) -> Decisions:
 
 
 def _kept(entry: AuditEntry, named: object) -> list[Memory]:
-    """Return the memories that the entry names as kept: its act left them as they were. The list is empty if the entry
-    has only a digest of their ids."""
+    """Return the memories that the entry names as not changed by its act."""
     ids = [str(one) for one in named[:MOST]] if isinstance(named, list) else []
     return list(Memory.objects.among(entry.chain, ids).order_by("path")) if ids else []

@@ -1,4 +1,4 @@
-"""Lists of audit entries, newest first and filtered: of all chains that a person may see, or of one store."""
+"""Lists of audit entries, newest first: of all chains that a person may see, or of one store."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -91,10 +91,7 @@ def _page(request: Request, wanted: Filter, chains: Sequence[str]) -> Page:
 
 
 def _starts(chains: Sequence[str], page: Page) -> str:
-    """Return a sentence that says where the chain starts, if its first entries have been removed; else an empty text.
-
-    Only the last page of a single chain has this sentence.
-    """
+    """Return a sentence that says where a single chain starts if its first entries were removed, else ""."""
     start = (
         removed_history.start_of(chains[0]) if len(chains) == 1 and page.older is None and not page.reached else None
     )
@@ -102,10 +99,6 @@ def _starts(chains: Sequence[str], page: Page) -> str:
 
 
 def _on(wanted: Filter, key: str, place: str, page: Page) -> str:
-    """Return the query string for the page of entries that are newer than `place` (`key` is `after`), or of those that
-    are older (`key` is `before`).
-
-    If the scan of `page` ended early, the query allows a scan of more entries.
-    """
+    """Return the query string for the next page: newer entries (`key` is `after`) or older ones (`key` is `before`)."""
     further = {"further": "1"} if page.reached else {}
     return wanted.query(**{key: place, **further})

@@ -61,8 +61,8 @@ MOST_DIFFS = 5
 class Change:
     """A version that the entry made, and its diff from the previous version.
 
-    `closed` means that a diff exists but is not on this page; `sides` links to the page that shows it. `diff` is None
-    if it is closed, if the texts are equal, or if a text is no longer available.
+    `closed` means that the diff is on another page, to which `sides` links. `diff` is None if it is closed, if the
+    texts are equal, or if a text is not available.
     """
 
     version: MemoryVersion
@@ -78,11 +78,10 @@ FOR_GOOD = ("erase", "purge", "redact")
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """The input of a call, as indented JSON for reading (`shown`) and as it was stored (`raw`).
+    """The input of a call, as indented JSON (`shown`) and as it was stored (`raw`).
 
-    `fits`: the input matches the commitment in its entry. `redacted`: the input cannot be verified, because something
-    in it has been redacted. `masked`: some values in the input are masked. `size`: the bytes of the full input if only
-    a part is kept.
+    `fits`: the input matches the commitment in its entry. `redacted`: a redaction made it impossible to verify the
+    input. `masked`: some values are masked. `size`: the bytes of the full input if only a part is kept.
     """
 
     shown: str
@@ -94,9 +93,9 @@ class Call:
 
     @property
     def figures(self) -> tuple[str, str]:
-        """Return two numbers of bytes as text: how much of the input is kept, and the size of the full input.
+        """Return the bytes of the input that are kept, and the bytes of the full input, as text.
 
-        The second one is empty if the whole input is kept.
+        The second is empty if the whole input is kept.
         """
         return f"{keeping.MOST:,}", f"{self.size:,}" if self.size else ""
 
@@ -142,15 +141,14 @@ def entry(request: Request, chain: str, seq: int) -> HttpResponse:
 
 
 def _delivered_notes(found: AuditEntry) -> dict[str, object]:
-    """Return, as template context, whether the call viewed a memory and got notes of reviewers with it, and the
-    comments that are these notes."""
+    """Return, as template context, whether the call viewed a memory, and the notes of reviewers that it got."""
     is_told = found.command == "view" and bool(found.note)
     comments = Comment.objects.of_store(found.chain).filter(told_seq=found.replay_of or found.seq).select_related("by")
     return {"is_told": is_told, "comments": comments.order_by("pk") if is_told else ()}
 
 
 def _gone(request: Request, head: AuditChain, seq: int) -> HttpResponse:
-    """Answer 404 with an explanation if the entry `seq` was removed from the start of its chain; else raise Http404."""
+    """Return a 404 page if the entry `seq` was removed from the start of its chain; else raise Http404."""
     start = start_of(head.pk)
     if start is None or not 0 < seq <= start.seq:
         raise Http404
@@ -160,8 +158,8 @@ def _gone(request: Request, head: AuditChain, seq: int) -> HttpResponse:
 
 
 def visible_chain(user: User, chain: str) -> AuditChain | None:
-    """Return the chain if the person may see it, else None. Only superusers see the hub's chain and the chains of
-    deleted stores."""
+    """Return the chain, or None if the person may not see it. Only superusers see the hub's chain and those of deleted
+    stores."""
     head = AuditChain.objects.filter(pk=chain).first()
     if head is None or user.is_superuser:
         return head
@@ -170,8 +168,7 @@ def visible_chain(user: User, chain: str) -> AuditChain | None:
 
 
 def may_undo(user: User, chain: str) -> bool:
-    """Return whether the person may undo the changes of an entry in this chain: a curator of its store may, unless the
-    store is archived."""
+    """Return whether the person may undo changes in this chain: a curator may, unless the store is archived."""
     store = MemoryStore.objects.filter(pk=chain).first()
     role = user.role_in(store) if store and not store.is_archived else None
     return role is not None and role.includes(Role.CURATOR)
@@ -199,8 +196,7 @@ def of_changes(changes: Iterable[Change]) -> Iterator[MemoryVersion | None]:
 
 
 def in_input(found: AuditEntry) -> Iterator[tuple[str, str | None]]:
-    """Yield (memory, version) of the texts that the input of a call contains whole or in part, even if the memory or
-    the version no longer exists."""
+    """Yield (memory, version) for the texts in the input of a call. The memory or the version may no longer exist."""
     wrote = found.ok and found.digest is not None and found.command not in ("rename", "delete")
     if found.memory and wrote and found.actor_kind == ActorKind.KEY:
         yield found.memory, found.version
@@ -251,8 +247,7 @@ def _facts(found: AuditEntry, details: dict[str, Any]) -> dict[str, object]:
 
 
 def _whose(found: AuditEntry, user: User) -> dict[str, object]:
-    """Return the facts that depend on what the person may see: the receipt of an erasure, and who made the policy of a
-    removal."""
+    """Return what depends on the person's rights: the receipt of an erasure, and the maker of a removal's policy."""
     policy = found.actor_id if found.actor_kind == ActorKind.POLICY else None
     return {"receipt": _receipt(found, user), "policies": saved_by([policy], found.chain, found.at, user)}
 
@@ -273,8 +268,7 @@ def _undone_session(found: AuditEntry, details: dict[str, Any]) -> Session | Non
 
 
 def _run(found: AuditEntry, details: dict[str, Any]) -> Run | None:
-    """Return the retention run that the entry started, allowed, ended or undid, or to which it belongs. Return None if
-    there is no such run."""
+    """Return the retention run to which the entry belongs, or None."""
     named = details.get("run") or found.group
     is_run = isinstance(named, str) and named.startswith(ids.RUN)
     return Run.objects.filter(pk=named).first() if is_run else None
@@ -313,9 +307,9 @@ def changes_of(versions: Sequence[MemoryVersion], most: int = MOST_DIFFS) -> lis
 
 
 def before_each(versions: Sequence[MemoryVersion]) -> dict[str, MemoryVersion]:
-    """Return {version id: the previous version, with its text}. Versions without a previous version are left out.
+    """Return {version id: the previous version, with its text}. Versions without a previous one are left out.
 
-    The query has one condition for each version, so pass at most the versions of one page.
+    Pass at most the versions of one page: the query has one condition for each.
     """
     wanted = Q(pk__in=[])
     for version in versions:

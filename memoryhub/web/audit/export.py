@@ -1,4 +1,4 @@
-"""The audit as CSV or JSON with the filters of the page, streamed after the export itself has been audited."""
+"""The audit as CSV or JSON, with the filters of the page. The export is audited before it is sent."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -38,8 +38,11 @@ COLUMNS = (
 @require_POST
 @signed_in
 def export_audit(request: Request) -> HttpResponse:
-    """Export the entries that match the filters of the page. The form field `format` is csv or json. With the field
-    `signed`, the file is in a ZIP archive with the hub's signature."""
+    """Export the entries that match the filters of the page.
+
+    The form field `format` is csv or json. With the field `signed`, the file is in a ZIP archive with the hub's
+    signature.
+    """
     form = request.POST.get("format", "csv")
     try:
         wanted = Filter.of(request.POST.dict(), person(request))
@@ -71,8 +74,7 @@ def export_audit(request: Request) -> HttpResponse:
 
 
 def _times(search: Search) -> Iterator[str]:
-    """Yield the exact times to which the filter limits the entries. They are recorded because words such as “this week”
-    mean other times on another day."""
+    """Yield the exact times to which the filter limits the entries."""
     for one, sign in ((search, ""), *((each, "not ") for each in search.excluded)):
         start, end = (moment and chain.moment(moment) for moment in (one.start, one.end))
         if start or end:
@@ -84,7 +86,7 @@ def _refused(request: Request, sentence: str) -> HttpResponse:
 
 
 def _records(search: Search, bounds: dict[str, int], masked: frozenset[str]) -> Iterator[dict[str, Any]]:
-    """Yield the records of an export; `masked` are the chains whose sensitive values the person may not see."""
+    """Yield the records of an export. In the chains `masked`, sensitive values are masked."""
     for entries in all_entries(search, bounds):
         whole = _whole(entries)
         seen = Entries(whole, masked)
@@ -106,8 +108,7 @@ def _whole(entries: Iterable[AuditEntry]) -> list[AuditEntry]:
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The names of the objects that entries name by id: {id: name} for stores and sessions, {id: number} for
-    versions."""
+    """The names of objects that entries name by id: {id: name}; for versions {id: number}."""
 
     stores: Mapping[str, str]
     sessions: Mapping[str, str]

@@ -66,8 +66,8 @@ class Filter(KeyValues):
 
     @classmethod
     def meant(cls, term: Term) -> Term:
-        """Return a filter as it is meant: the value of a `path` filter gets a final slash, because it means everything
-        in that directory. Any other filter is returned unchanged."""
+        """Return a filter as it is meant. The value of a `path` filter gets a final slash, because it means a
+        directory."""
         return replace(term, value=term.value.rstrip("/") + "/") if base(term.key) == "path" else term
 
 
@@ -83,10 +83,10 @@ class Target:
 
 
 def resolved(wanted: Filter, chains: Sequence[str], *, now: datetime, zone: tzinfo) -> Target:
-    """Return the chains and the search that a filter asks for. Raise Malformed with a sentence that names the filter.
+    """Return the chains and the search that a filter asks for. Times are computed from `now`.
 
-    Names are looked up, and times are computed from `now`. The name of an agent, a person or a session that does not
-    exist, or that the person may not know, matches nothing. For such a name of a memory store, Malformed is raised.
+    An unknown agent, person or session matches nothing. Raise Malformed for an unknown memory store or an invalid
+    value.
     """
     values = wanted.values
     if "agent" in values and "person" in values:
@@ -139,7 +139,7 @@ def is_excluded(
     author: str | None = None,
     session: str | None = None,
 ) -> bool:
-    """Return whether one of the searches in `excluded` matches an act, given by its time, path, author and session."""
+    """Return whether a search in `excluded` matches an act, given by its time, path, author and session."""
     return any(
         (each.author is None or each.author == author)
         and (each.session in (None, session) or (each.session == ANY_SESSION and session is not None))
@@ -172,11 +172,7 @@ def _chains(value: str | None, chains: Sequence[str]) -> Sequence[str]:
 
 
 def _author(values: Mapping[str, str], chains: Sequence[str]) -> str | None:
-    """Return the id of the agent or person in a filter, or None if the filter has neither.
-
-    The filter may give the id, the name of an agent, or the e-mail address of a person. A name or address that is not
-    found is returned unchanged and matches nothing. Raise Malformed if several agents have the name.
-    """
+    """Return the id of the agent or person in a filter, or None without one. Raises Malformed for an ambiguous name."""
     if agent := values.get("agent"):
         return agent if agent.startswith("agent_") else _agent_named(agent, chains) or agent
     if person := values.get("person"):
@@ -185,16 +181,13 @@ def _author(values: Mapping[str, str], chains: Sequence[str]) -> str | None:
 
 
 def person_id(person: str) -> str:
-    """Return the id of a person, given by id or e-mail address; an address that is not found is returned unchanged."""
+    """Return the id of a person, given by id or e-mail address. An unknown address is returned unchanged."""
     addressed_so = User.objects.filter(email=fold_email(person)).values_list("id", flat=True)
     return person if person.startswith("user_") else addressed_so.first() or person
 
 
 def _agent_named(name: str, chains: Sequence[str]) -> str | None:
-    """Return the id of the agent with this name that is known in `chains`, or None.
-
-    Agents that are known only in other chains do not count. Raise Malformed if several agents have the name.
-    """
+    """Return the id of the agent with this name in `chains`, or None. Raises Malformed if there are several."""
     named_so = Agent.objects.named(fold_name(name)).known_in(chains).by_name()
     found = list(named_so.values_list("id", flat=True)[:MOST_NAMED])
     if len(found) > 1:
@@ -212,17 +205,12 @@ def _key(value: str | None) -> str | None:
 
 
 def _agent_of(key: str) -> str:
-    """Return the id of a key's agent. If the key does not exist, return the key's id, which matches nothing."""
+    """Return the id of the agent of a key, or the key's id if the key does not exist."""
     return Key.objects.filter(pk=key).values_list("agent_id", flat=True).first() or key
 
 
 def _session(session: str | None, agent: str | None, chains: Sequence[str]) -> str | None:
-    """Return the id of a session, or None without such a filter.
-
-    The filter may give the id or the name of a session: a session of `agent`, or if that is None, of any agent in
-    `chains`. A name that is not found is returned unchanged and matches nothing. Raise Malformed if sessions of several
-    agents have the name.
-    """
+    """Return the id of the session in a filter, or None without one. Raises Malformed for an ambiguous name."""
     if session in (None, ANY_SESSION) or session.startswith("sesn_"):
         return session
     if agent is not None:
@@ -244,8 +232,7 @@ def _command(value: str | None) -> str | None:
 
 
 def _path(value: str | None, chains: Sequence[str]) -> str | None:
-    """Return the path of a filter, or None if it has none. A final slash is removed as `place_of` does. Raise Malformed
-    if the value is no path."""
+    """Return the path of a filter, or None if it has none. Raises Malformed if the value is no path."""
     if value is not None and not value.startswith("/"):
         raise Malformed(
             _("A path must begin with “/”. If it also ends with “/”, it means everything under that directory.")
@@ -254,8 +241,7 @@ def _path(value: str | None, chains: Sequence[str]) -> str | None:
 
 
 def place_of(path: str, chains: Sequence[str]) -> str:
-    """Return `path`. Its final slash, which means a directory, is removed if no directory in `chains` ever had this
-    name but a memory had it: then the person means the memory."""
+    """Return `path`; its final slash is removed if only a memory, and no directory, ever had this name in `chains`."""
     name = path.rstrip("/")
     if not name or name == path:
         return path
@@ -299,10 +285,7 @@ def _error(value: str | None) -> Kind | None:
 
 
 def _moment(key: str, value: str | None, now: datetime, zone: tzinfo) -> datetime | None:
-    """Return the time in the filter `key`, or None if it has no value. Raise Malformed if the value is not a time.
-
-    A value is a duration before now (`30m`, `24h`, `7d`, `2w`), a moment, or a date; a date in `to` includes that day.
-    """
+    """Return the time in the filter `key`, or None without a value. Raises Malformed if the value is no time."""
     if value is None:
         return None
     try:
@@ -321,8 +304,7 @@ def _moment(key: str, value: str | None, now: datetime, zone: tzinfo) -> datetim
 
 
 def _period(value: str | None, now: datetime, zone: tzinfo) -> tuple[datetime | None, datetime | None]:
-    """Return the first moment of a period and the moment after it; (None, None) if `value` is empty. Raise Malformed if
-    the value is not a period."""
+    """Return the start of a period and its end, which is not part of the period; (None, None) if `value` is empty."""
     if not value:
         return None, None
     try:

@@ -1,5 +1,4 @@
-"""Filters that a person may have meant when they typed plain words: kinds of errors, commands, and people and agents by
-name."""
+"""Filters that a person may have meant by plain words."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -42,8 +41,10 @@ class Guess:
 
 @dataclass(frozen=True, slots=True)
 class Guesses:
-    """The filters that may have been meant, and the plain words, with which memories can be searched. `kept` has the
-    parts of the filter that were valid; each guess includes them."""
+    """The filters that may have been meant, and the plain words.
+
+    `kept` has the valid parts of the typed filter; each guess includes them.
+    """
 
     filters: Sequence[Guess]
     words: str
@@ -51,8 +52,8 @@ class Guesses:
 
 
 def guesses_of(typed: str, user: User) -> Guesses:
-    """Return the filters that a person may have meant by `typed`, which was refused as a filter. Its valid parts are
-    kept. If `typed` is too long, there are no guesses."""
+    """Return the filters that a person may have meant by `typed`, which was refused as a filter. If `typed` is too
+    long, there are none."""
     if len(typed) > LONGEST:
         return Guesses((), "")
     kept, plain = _parts(typed, user)
@@ -90,8 +91,7 @@ def _guess(kept: Sequence[str], key: str, value: str) -> Guess:
 
 
 def _sentences(typed: str) -> Iterator[tuple[str, str]]:
-    """Yield ("error", kind) for each kind of error that has a matching sentence. A sentence matches if `typed` begins
-    with it, or if it begins with `typed`."""
+    """Yield ("error", kind) for each kind of error with a sentence that begins like `typed`."""
     text = fold(typed.strip().strip('"'))
     for kind in ERRORS:
         beginnings = [fold(one) for one in beginnings_of(kind)] if kind != Kind.OTHER else []
@@ -101,8 +101,7 @@ def _sentences(typed: str) -> Iterator[tuple[str, str]]:
 
 
 def _alike(typed: str, *, with_hub: bool) -> list[tuple[str, str]]:
-    """Return the kinds of errors and the commands whose words are most like those of a text. With `with_hub`, commands
-    that only occur in the hub's chain can be among them."""
+    """Return the kinds of errors and the commands whose words are most like those of a text."""
     words = _stems(typed)
     choices: dict[tuple[str, str], str] = {}
     for kind, label in ERRORS.items():

@@ -1,8 +1,7 @@
-"""Masking of calls and answers in audit entries, in line with the masking of memories' texts.
+"""Masking of calls and answers in audit entries.
 
-No finding covers the text of a call that was refused or that concerns no memory. In the entry of such a call,
-everything that the store's rules detect is masked. If a memory was removed permanently, its findings are gone, while
-the calls that wrote it stay: in the entries of these calls, every kind of value is masked.
+No finding covers the text of a refused call, or of a call that concerns no memory. There, everything that the store's
+rules detect is masked. In the entries of a memory that was removed permanently, every kind of value is masked.
 """
 
 import json
@@ -23,8 +22,7 @@ _HALF = 64
 
 
 class Entries:
-    """Masks the texts of audit entries: of all `entries`, or if `chains` is given, only of the entries in these
-    chains."""
+    """Masks the texts of audit entries; with `chains`, only of the entries in these chains."""
 
     def __init__(self, entries: Iterable[AuditEntry], chains: Collection[str] | None = None) -> None:
         found = [entry for entry in entries if chains is None or entry.chain in chains]
@@ -53,8 +51,8 @@ class Entries:
         return mask(text) if mask and text else text
 
     def beginning(self, entry: AuditEntry, text: str, *, cut: bool) -> str:
-        """Mask the beginning of an answer. If it was `cut`, remove its last characters, which may be a part of a
-        sensitive value."""
+        """Mask the beginning of an answer. If it was `cut`, its last characters are removed, because they may be a part
+        of a sensitive value."""
         mask = self.masker(entry)
         if mask is None or not text:
             return text
@@ -74,15 +72,14 @@ class Entries:
 
 
 def memories_there(entries: Iterable[AuditEntry]) -> set[str]:
-    """Return the ids of the memories that the entries name and that still exist: memories that were removed permanently
-    are left out."""
+    """Return the ids of the memories that the entries name and that still exist."""
     named = {(entry.chain, entry.memory) for entry in entries if entry.memory is not None}
     found = Memory.objects.filter(store_id__in={chain for chain, _ in named}, pk__in={memory for _, memory in named})
     return set(found.values_list("pk", flat=True)) if named else set()
 
 
 def _is_open(entry: AuditEntry) -> bool:
-    """Return whether an agent's call was refused or concerns no memory, so that no memory's findings cover its text."""
+    """Return whether an agent's call was refused or concerns no memory."""
     return entry.actor_kind == ActorKind.KEY and (entry.memory is None or not entry.ok)
 
 
@@ -106,7 +103,7 @@ def _covers(entries: Iterable[AuditEntry]) -> dict[str, Cover]:
 
 
 def _looked_for(chains: Collection[str]) -> dict[str, frozenset[str]]:
-    """Return {store: the kinds of values that its rules detect}. For a deleted store, the hub's rules apply."""
+    """Return {store: the kinds of values that its rules detect}."""
     if not chains:
         return {}
     hubs = json.dumps(HubSettings.current().rules)

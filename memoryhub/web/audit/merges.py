@@ -10,10 +10,9 @@ from memoryhub.web.audit.sentences import told_of
 
 @dataclass(frozen=True, slots=True)
 class MergedWith:
-    """The other person's version in a merge.
+    """The version of another person in a merge, and the name of its author (`label`).
 
-    `label` is the name of its author. `opened` is the number of the version that the merging person had opened (None if
-    that version is no longer known).
+    `opened` is the number of the version that the merging person had opened, or None if it is not known.
     """
 
     version: MemoryVersion
@@ -22,8 +21,7 @@ class MergedWith:
 
 
 def merged_with(chain: str, entries: Iterable[AuditEntry]) -> dict[int, MergedWith]:
-    """Return {seq of an entry: the merge} for those entries in which a person saved a text that they had merged with a
-    version by someone else."""
+    """Return {seq of an entry: the merge} for entries in which a person saved a merged text."""
     edits = [entry.seq for entry in entries if entry.command == "edit" and entry.ok]
     if not edits:
         return {}
@@ -53,10 +51,7 @@ class Proposed:
 
 
 def proposed_in(chain: str, entries: Iterable[tuple[int, str | None]]) -> dict[int, Proposed]:
-    """Return {seq: the proposal} for the entries whose command merged a proposal. `entries` are pairs (seq, command).
-
-    The person who merged the proposal is the actor of the entry.
-    """
+    """Return {seq: the proposal} for the entries that merged a proposal. `entries` are pairs (seq, command)."""
     merges = [seq for seq, command in entries if command in MERGES]
     if not merges:
         return {}

@@ -23,10 +23,10 @@ EntryInput = Mapping[str, Any]
 def names_in(
     inputs: Iterable[EntryInput], chains: Collection[str], *, versions: Iterable[str | None] = ()
 ) -> dict[str, str]:
-    """Return {id: name} for the ids in `inputs`, and for `versions`. There is one query for each kind of object.
+    """Return {id: name} for the ids in `inputs` and for `versions`, looked up in the stores of `chains`.
 
-    A memory's name is its path, and a version's its number; both are looked up in the stores of the `chains`. If an
-    input lists several memories or versions, they are left out.
+    The name of a memory is its path, the name of a version its number. If an input lists several memories or versions,
+    they are left out.
     """
     known = list(inputs)
     values = [value for one in known for value in one.values()]
@@ -43,8 +43,7 @@ def names_in(
 
 
 def _said(inputs: Iterable[EntryInput], start: str) -> set[str]:
-    """Return the ids in `inputs` that begin with `start` and that a sentence names: an id that is a single value, or
-    the only one in a list."""
+    """Return the ids in `inputs` that begin with `start` and are single values, or the only item of a list."""
     values = (
         value[0] if isinstance(value, list) and len(value) == 1 else value
         for details in inputs

@@ -1,4 +1,4 @@
-"""The public key that verifies a signed download, and the commands for it. Auditors need no account to see it."""
+"""The public key that verifies a signed download, with commands. The page needs no account."""
 
 from django.conf import settings
 from django.http import Http404, HttpResponse
@@ -23,7 +23,7 @@ COMMANDS = (
 
 @require_safe
 def page(request: Request) -> HttpResponse:
-    """Show the current public key and older ones, the commands that use them, and what these commands prove."""
+    """Show the current and the older public keys, with the commands that use them."""
     current, *older = signing.public_keys()
     address = f"{settings.MEMORYHUB_URL.rstrip('/')}{reverse('public_key_pem')}"
     shown = {"key": current, "older": older, "file": FILE, "address": address, "commands": "\n".join(COMMANDS)}
@@ -32,7 +32,7 @@ def page(request: Request) -> HttpResponse:
 
 @require_safe
 def pem(request: Request, fingerprint: str = "") -> HttpResponse:
-    """Send a public key as a PEM file: the key with the fingerprint, or without a fingerprint the current key."""
+    """Send the public key with the `fingerprint` as a PEM file; without a fingerprint, send the current key."""
     keys = signing.public_keys()
     key = next((one for one in keys if one.fingerprint == fingerprint), None) if fingerprint else keys[0]
     if key is None:

@@ -1,12 +1,10 @@
 """Pages of audit entries that match a search, across chains and without offsets.
 
-Within a chain, entries are ordered by seq; chains are merged by time. A place is a point between two entries in this
-order. It is written as `chain:seq`, the key of the next newer entry. An entry of another chain is older than the place
-if its time is before the time of the entry with this key. Clocks can run backwards, so the times of a chain may be out
-of order around the place. For each such chain, the place also names the last seq that is older.
+The entries of a chain are ordered by seq; chains are merged by time. A place is a point between two entries in this
+order, written as `chain:seq` of the newer entry. Clocks can run backwards: for each chain whose times are out of order,
+a place also names the last older seq.
 
-A search that takes too long ends its page early. The page says how far the search came, and the next page continues
-there.
+A search that takes too long ends its page early; the next page continues there.
 """
 
 import heapq
@@ -37,10 +35,9 @@ _PLACE = re.compile(r"\w{1,64}:\d{1,18}(?:,\w{1,64}:\d{1,18})*", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A place: the point between the entry (`chain`, `seq`) and the next older entry.
+    """The point between the entry (`chain`, `seq`) and the next older entry.
 
-    `bounds` has the last seq that is older than the place, for each chain whose times are out of order around the
-    place.
+    For each chain whose times are out of order there, `bounds` has the last older seq.
     """
 
     chain: str
@@ -63,10 +60,9 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Entries, newest first. `newer` and `older` are the places at which the pages of newer and of older entries begin
-    (None if there is no such page).
+    """Entries, newest first. `newer` and `older` are the places of the next pages, or None.
 
-    `reached` is the last entry that was scanned, if the search ended before the page was complete.
+    `reached` is the last scanned entry if the search ended early.
     """
 
     entries: Sequence[AuditEntry]
@@ -119,8 +115,8 @@ def newer_page(search: Search, chains: Sequence[str], after: str, size: int = PA
 
 
 def all_entries(search: Search, bounds: Mapping[str, int]) -> Iterator[list[AuditEntry]]:
-    """Yield all entries that match the search, in chunks and in the order of the pages. `bounds` has the last seq to
-    include of each chain."""
+    """Yield all entries that match the search, in chunks, newest first. `bounds` has the last seq to include of each
+    chain."""
     merged = heapq.merge(*(_walk(search, chain, seq) for chain, seq in bounds.items()), key=_key, reverse=True)
     while chunk := list(islice(merged, CHUNK)):
         yield chunk
@@ -148,7 +144,7 @@ def _key(entry: AuditEntry) -> tuple[datetime, str]:
 class _Bound:
     """The last seq of a chain that is older than a place.
 
-    `latest` is an upper limit for the times of the entries up to this seq.
+    No entry up to this seq is later than `latest`.
     """
 
     seq: int
@@ -159,8 +155,7 @@ _NOTHING = _Bound(0, datetime.min.replace(tzinfo=UTC))
 
 
 def _bounds(chains: Sequence[str], place: Place | None) -> dict[str, _Bound]:
-    """Return {chain: its last entry that is older than `place`}. If `place` is None, return the last entry of each
-    chain."""
+    """Return {chain: its last entry before `place`}; without a place, the last entry of each chain."""
     entries = AuditEntry.objects.filter(chain=OuterRef("pk")).order_by("-at", "-seq")
     if place is not None:
         anchor = AuditEntry.objects.of_chain(place.chain).filter(seq=place.seq).values_list("at", flat=True).first()
@@ -179,10 +174,7 @@ def _bounds(chains: Sequence[str], place: Place | None) -> dict[str, _Bound]:
 
 
 class _Streams:
-    """The matching entries of each chain on one side of a place: those before it (`newest`), or those after it.
-
-    At most `limit` entries of each chain are read, in the order of their seqs, starting at the place.
-    """
+    """The matching entries of each chain before a place (`newest`) or after it, at most `limit` of each chain."""
 
     def __init__(self, search: Search, bounds: dict[str, _Bound], limit: int, most: int, *, newest: bool) -> None:
         self.search, self.bounds, self.limit, self.most, self.newest = search, bounds, limit, most, newest
@@ -198,26 +190,20 @@ class _Streams:
             self.ends[chain] = AuditEntry.objects.of_chain(chain).in_brief().get(seq=look.reached)
 
     def reached(self) -> AuditEntry | None:
-        """Return the entry beyond which the results are incomplete, or None if every scan is complete.
-
-        Each scan that ended early ended at an entry. The result is the closest of these entries to the place.
-        """
+        """Return the entry beyond which the results are incomplete, or None if every scan is complete."""
         if not self.ends:
             return None
         return max(self.ends.values(), key=_key) if self.newest else min(self.ends.values(), key=_key)
 
     def is_beyond(self, latest: tuple[datetime, str], found: Sequence[AuditEntry]) -> bool:
         """Return whether no entry of a chain can belong to the page, given the entries `found` so far. `latest` is
-        (latest time of an entry in the chain, the chain's id)."""
+        (latest time in the chain, chain id)."""
         reached = self.reached()
         is_full = len(found) == self.limit and latest < _key(found[-1])
         return is_full or (reached is not None and latest < _key(reached))
 
     def merged(self) -> list[AuditEntry]:
-        """Return at most `limit` entries of all opened chains in one order: those that are closest to the place.
-
-        If a scan ended early, the entries beyond its end are left out.
-        """
+        """Return at most `limit` entries of all opened chains in one order: those closest to the place."""
         merged, reached = heapq.merge(*self.opened.values(), key=_key, reverse=self.newest), self.reached()
         if reached is not None:
             known = _key(reached)
@@ -225,8 +211,8 @@ class _Streams:
         return list(islice(merged, self.limit))
 
     def gaps(self, shown: Iterable[AuditEntry]) -> dict[str, range]:
-        """Return {chain: range of seqs} for the place just after the entries `shown`. Any seq in the range of a chain
-        is a correct bound of that place for the chain."""
+        """Return {chain: range of seqs} for the place after the entries `shown`. Any seq of a range is a correct
+        bound."""
         counts = Counter(entry.chain for entry in shown)
         return {chain: self._gap(chain, bound.seq, counts[chain]) for chain, bound in self.bounds.items()}
 
@@ -242,10 +228,7 @@ class _Streams:
 
 
 def _place(entry: AuditEntry, chains: Sequence[str], gaps: Mapping[str, range]) -> str:
-    """Return the place between an entry and the next older entry.
-
-    It has a bound for each chain whose times are out of order around the entry.
-    """
+    """Return the place between an entry and the next older entry."""
     place = Place(entry.chain, entry.seq)
     if len(chains) == 1:
         return str(place)

@@ -24,8 +24,7 @@ MESSAGE_START = 400
 class Row:
     """An entry as a table row. A link is None if no page exists for it.
 
-    `actor_query` and `session_query` are query strings that keep the filter of the page. `actor_query` adds the agent
-    or person of the entry to the filter, `session_query` its session.
+    `actor_query` and `session_query` are query strings that add the entry's author or session to the filter.
     """
 
     entry: AuditEntry
@@ -78,7 +77,7 @@ def words_by_entry(
 ) -> dict[tuple[str, int], str]:
     """Return {(chain, seq): a sentence on what happened}.
 
-    Pass only entries whose inputs hold no texts (see `_is_short`), or pass the parsed `inputs` of the entries.
+    Pass the parsed `inputs`, or only entries whose inputs hold no texts (see `_is_short`).
     """
     inputs = _inputs_of(entries) if inputs is None else inputs
     named = [entry for entry in entries if (entry.chain, entry.seq) in inputs]
@@ -102,10 +101,8 @@ def chain_names(chains: Iterable[str]) -> dict[str, str]:
 
 
 def by_actor(entry: AuditEntry, wanted: Filter = NO_FILTER) -> str | None:
-    """Return the query string that filters by the entry's agent or person, or None if the entry has neither.
-
-    The other parts of the filter stay.
-    """
+    """Return the query string that adds the entry's agent or person to the filter `wanted`. Return None if the entry
+    has neither."""
     if entry.author_id is None:
         return None
     key = "agent" if entry.actor_kind == ActorKind.KEY else "person"
@@ -113,8 +110,7 @@ def by_actor(entry: AuditEntry, wanted: Filter = NO_FILTER) -> str | None:
 
 
 def memory_url(entry: AuditEntry) -> str | None:
-    """Return the URL of the entry's memory, or None if the entry has no memory. A memory in the trash has a page
-    too."""
+    """Return the URL of the entry's memory, or None if the entry has no memory."""
     if entry.memory is None or entry.chain == HUB:
         return None
     return reverse("memory", args=[entry.chain, entry.memory])
@@ -126,7 +122,7 @@ def _is_short(entry: AuditEntry) -> bool:
 
 
 def _inputs_of(entries: Sequence[AuditEntry]) -> dict[tuple[str, int], dict[str, Any]]:
-    """Return {(chain, seq): input} of the entries. Pass only entries whose inputs hold no texts (see `_is_short`)."""
+    """Return {(chain, seq): input}. Pass only entries whose inputs hold no texts (see `_is_short`)."""
     details: dict[tuple[str, int], dict[str, Any]] = {}
     for chain in {entry.chain for entry in entries}:
         seqs = [entry.seq for entry in entries if entry.chain == chain]
@@ -143,7 +139,7 @@ def error_of(entry: AuditEntry, seen: Entries) -> str:
 
 
 def first_line(message_start: str | None) -> str:
-    """Return the first line of a message. `message_start` is its JSON, of which only the beginning may be loaded."""
+    """Return the first line of a message. `message_start` is the JSON of the message, or its beginning."""
     text = (message_start or "").removeprefix('"')
     for cut in range(7):  # an escape is at most six characters long, and may be cut off
         try:

@@ -1,4 +1,4 @@
-"""The path rule that refused an agent's call, held it back, or hid the requested memory from the agent."""
+"""The path rule that refused an agent's call, held it back, or hid the memory from the agent."""
 
 from dataclasses import dataclass
 from urllib.parse import urlencode
@@ -19,10 +19,10 @@ _WORDS = {"create": Verb.CREATE, "change": Verb.EDIT, "delete": Verb.DELETE, "re
 
 @dataclass(frozen=True, slots=True)
 class Ruled:
-    """The current decision of the path rules about a call that failed. `query` opens the page of the rules, which then
-    shows the decision about the same agent, verb and path.
+    """The decision that the current path rules make about a failed call.
 
-    `was_refused` says whether a rule refused the call or held it back at the time.
+    `query` opens the page of the rules with this decision. `was_refused` says whether a rule refused the call, or held
+    it back, at the time.
     """
 
     decision: Decision
@@ -31,10 +31,7 @@ class Ruled:
 
 
 def ruled(entry: AuditEntry, store: MemoryStore | None, answer: str) -> Ruled | None:
-    """Return the rule that explains why an agent's call failed, or None if no rule does.
-
-    For an agent, a memory that a rule hides does not exist. So the answer to the call names no rule.
-    """
+    """Return the rule that explains why an agent's call failed, or None."""
     if store is None or entry.ok or entry.path is None or entry.actor_kind != ActorKind.KEY:
         return None
     kind = kind_of(answer)
@@ -52,11 +49,7 @@ def ruled(entry: AuditEntry, store: MemoryStore | None, answer: str) -> Ruled | 
 
 
 def _change(entry: AuditEntry, answer: str) -> tuple[str, str]:
-    """Return the verb and the path of the change that a rule refused or held back.
-
-    If a rule refused the change, its verb and its path are in `answer`. The path may be below the directory that the
-    call named.
-    """
+    """Return the verb and the path of the change that a rule refused or held back."""
     path, verb = entry.path or "", _VERBS.get(entry.command or "", Verb.EDIT)
     refused = answer.partition(BY_RULE)[2]
     if not refused:

@@ -27,8 +27,7 @@ _NAMES = re.compile(r"%\((\w+)\)s")
 
 
 def told_of(input: str | None) -> dict[str, Any]:
-    """Return an entry's `input`, parsed, as far as it is kept. Return an empty dictionary if there is no input or it is
-    not an object."""
+    """Return an entry's `input`, parsed, as far as it is kept. Return {} if there is none or it is not an object."""
     try:
         value, _size = keeping.parts(json.loads(input or "{}"))
     except ValueError:
@@ -37,10 +36,9 @@ def told_of(input: str | None) -> dict[str, Any]:
 
 
 def words_of(entry: AuditEntry, details: EntryInput, names: Mapping[str, str]) -> str:
-    """Return a sentence on what happened, without author and time. For a command without words, return the command's
-    name.
+    """Return a sentence on what happened, without author and time. `names` maps ids to names, see `names_in`.
 
-    `names` maps ids to names, as returned by `names_in`. A refused act is described as an attempt.
+    A refused act is described as an attempt. For a command without words, return its name.
     """
     command = COMMANDS.get(entry.command or "")
     if command is None or (Door(entry.door).has_tool and not command.by_agents):
@@ -53,7 +51,7 @@ def words_of(entry: AuditEntry, details: EntryInput, names: Mapping[str, str]) -
 
 
 class Values(dict[str, str]):
-    """The values of an entry as text, for a format string; those in _MADE are computed from several values."""
+    """The values of an entry as text, for a format string; the values in _MADE are computed."""
 
     def __init__(self, input: EntryInput, entry: AuditEntry, names: Mapping[str, str]) -> None:
         super().__init__()
@@ -77,7 +75,7 @@ class Values(dict[str, str]):
     def side(self, name: str, at: int) -> object:
         """Return the value `name` before a change (`at` is 0) or after it (`at` is 1).
 
-        A value that did not change is returned for `at` 0; for `at` 1, the result is None.
+        If the value did not change, return None for `at` 1.
         """
         value = self.input.get(name)
         if isinstance(value, list) and len(value) == 2:
@@ -91,11 +89,7 @@ class Values(dict[str, str]):
 
 
 def _number(value: object) -> int | None:
-    """Return the number in a value, or None if the value has none.
-
-    The number is the value itself, the length of a list, or the recorded length of a list that was not kept. For a
-    dictionary, it is the sum of the numbers in its values.
-    """
+    """Return the number that a value is or counts, or None."""
     if isinstance(value, int):
         return value
     if isinstance(value, list):
@@ -106,12 +100,7 @@ def _number(value: object) -> int | None:
 
 
 def _plainly(values: Values, command: Command) -> str:
-    """Return the command's words, filled with the values.
-
-    A command may have words for a count, which are used if they apply (see `_is_of_several`). Otherwise, the command
-    has one text or several. The first one is used for which the entry has every value; if there is none, the last one
-    is used.
-    """
+    """Return the command's words, filled with the values."""
     count = values.number(command.counts)
     if command.several and _is_of_several(values, command, count):
         values["count"] = str(count or 0)
@@ -125,11 +114,7 @@ def _plainly(values: Values, command: Command) -> str:
 
 
 def _is_of_several(values: Values, command: Command, count: int | None) -> bool:
-    """Return whether the words for a count apply.
-
-    They do not apply to a list of one item, because the sentence then names the memory at the entry's path. They do not
-    apply to an agent's call, because the numbers in its input are not counts.
-    """
+    """Return whether the command's words for a count apply."""
     if not command.words:
         return True
     if count is None or Door(values.entry.door).has_tool:
@@ -211,8 +196,7 @@ _MADE: dict[str, Callable[[Values], object]] = {
 
 
 def _undo(values: Values, command: Command) -> str:
-    """Return a sentence on what was undone. It also counts the later writes of sessions that had read what was undone,
-    if these writes were undone too."""
+    """Return a sentence on what was undone, and on how many later writes were undone with it."""
     too = values.number("too") or 0
     more = ngettext(
         "%(said)s, and %(count)s later write of its readers", "%(said)s, and %(count)s later writes of its readers", too
@@ -222,8 +206,7 @@ def _undo(values: Values, command: Command) -> str:
 
 
 def _take_out(values: Values, command: Command) -> str:
-    """Return a sentence on what was taken out. It also counts the later writes of sessions that had read what was taken
-    out, if these writes were undone too."""
+    """Return a sentence on what was taken out, and on how many later writes were undone with it."""
     too = values.number("too") or 0
     more = ngettext(
         "%(said)s, and undid %(count)s later write of its readers",
@@ -253,8 +236,7 @@ def _undone(values: Values) -> str:
 
 
 def _restore(values: Values, command: Command) -> str:
-    """Return a sentence on what was restored: a memory from the trash if it was selected there, else an earlier
-    version."""
+    """Return a sentence on what was restored: a memory from the trash, or an earlier version."""
     if values.input.get("from_trash") and values.entry.path is not None:
         return _("restored %(path)s from the trash") % values
     return _plainly(values, command)

@@ -84,8 +84,7 @@ def _is_pair(value: object) -> bool:
 
 
 def _with_pairs(details: EntryInput) -> EntryInput:
-    """Return the changed settings: for each name, the old and the new value. If `metadata` changed, there is such a
-    pair for each of its fields that changed, in place of `metadata`."""
+    """Return {setting: (old value, new value)}, with one pair for each changed field of `metadata`."""
     sides = details.get("metadata")
     if not (isinstance(sides, list) and len(sides) == 2 and all(isinstance(side, dict) for side in sides)):
         return details

@@ -1,4 +1,4 @@
-"""Updates since a page was loaded: new audit entries, or new versions of a memory that a person is editing.
+"""Updates since a page was loaded: new audit entries, or new versions of a memory.
 
 Pages poll every few seconds, so each answer must be cheap: 204 if there is nothing new.
 """
@@ -35,9 +35,8 @@ seq of the first of them."""
 def new_entries(request: Request, store: MemoryStore) -> HttpResponse:
     """Answer with a store's newest entries that match the page's filters, as table rows; 204 if there are none.
 
-    Only entries whose seq is greater than `after` in the URL are sent, and only the last LOOKED_AT entries are scanned.
-    Without `after`, no entries are sent, only the value of `after` for the next request. With `brief`, only the number
-    of entries is sent.
+    `after` in the URL is the last known seq; without it, only this value is sent. With `brief`, only the number of
+    entries is sent.
     """
     after, last = _number(request, "after"), heads([store.id]).get(store.id, 0)
     if after is None or after >= last:
@@ -60,10 +59,8 @@ def new_entries(request: Request, store: MemoryStore) -> HttpResponse:
 @require_GET
 @signed_in
 def new_anywhere(request: Request) -> HttpResponse:
-    """Answer with the number of entries that were added to the chains visible to the person.
-
-    `after` in the URL is the total number of entries that the page knows of.
-    """
+    """Answer with the number of new entries in the chains that the person may see. `after` in the URL is the known
+    total."""
     after, total = _number(request, "after"), sum(heads(visible_chains(person(request))).values())
     if after is None or after >= total:
         return _nothing(total)

@@ -18,8 +18,7 @@ MOST = 500
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """A name in a filter that is not known: the kind of filter (`agent`, `person` or `session`), the name, and a
-    similar known name (empty if there is none)."""
+    """An unknown name in a filter of the kind `agent`, `person` or `session`, with a similar known name (or "")."""
 
     key: str
     name: str
@@ -28,8 +27,11 @@ class Unknown:
 
 
 def unknown_author(values: Mapping[str, str], chains: Sequence[str]) -> Unknown | None:
-    """Return the agent, the person or the session in a filter's `values` that `chains` do not know. Return None if they
-    know all of these. Ids of agents and people are not looked up."""
+    """Return an agent, person or session in a filter's `values` that `chains` do not know. Return None if all are
+    known.
+
+    Ids of agents and people are not looked up.
+    """
     if (agent := values.get("agent")) and not agent.startswith(ids.AGENT):
         known = Agent.objects.known_in(chains)
         if not known.filter(folded_name=fold_name(agent)).exists():
@@ -44,8 +46,7 @@ def unknown_author(values: Mapping[str, str], chains: Sequence[str]) -> Unknown 
 
 
 def _unknown_session(session: str, agent: str | None, chains: Sequence[str]) -> Unknown | None:
-    """Return None if `chains` know the session, by its id or by its name and its agent. Otherwise return it as unknown,
-    with a similar name of a session of this agent."""
+    """Return the session as unknown, with a similar name, or None if `chains` know it."""
     known = Session.objects.known_in(chains)
     if session.startswith(ids.SESSION):
         return None if known.filter(pk=session).exists() else Unknown("session", session)
@@ -57,8 +58,7 @@ def _unknown_session(session: str, agent: str | None, chains: Sequence[str]) -> 
 
 
 def _similar(name: str, known: Iterable[str]) -> str:
-    """Return a name in `known` that begins with `name`, contains it, or has a similar spelling. Return "" if there is
-    none."""
+    """Return a name in `known` that is like `name`, or ""."""
     typed, folded = fold_name(name), {fold_name(one): one for one in known}
     parts = sorted((one for one in folded if typed in one), key=lambda one: (not one.startswith(typed), one))
     near = parts[:1] or get_close_matches(typed, folded, 1)

@@ -1,5 +1,4 @@
-"""The last verification of all entries, shown above the audit, and the button with which an administrator starts
-another."""
+"""The last verification of all entries, and the button that starts another."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -24,7 +23,7 @@ from memoryhub.web.common.server_command import line_of
 class VerificationRun:
     """A recorded verification of all chains, and how many entries were right.
 
-    `url` is the page of its entry; it is empty if the person may not see the hub's chain.
+    `url` is the page of its entry, or empty if the person may not see the hub's chain.
     """
 
     at: datetime
@@ -46,8 +45,7 @@ class VerificationRun:
 
 
 def context_for(user: User) -> dict[str, Any]:
-    """Return, as template context, the last verification and the verification that was requested but has not ended
-    yet."""
+    """Return, as template context, the last verification and the one that has not ended yet."""
     return {
         "run": VerificationRun.last(user),
         "asked": runs.asked(timezone.now()),
@@ -58,7 +56,7 @@ def context_for(user: User) -> dict[str, Any]:
 @require_http_methods(["GET", "HEAD", "POST"])
 @superuser_only
 def verify_now(request: Request) -> HttpResponse:
-    """Request a verification of all entries, which a background task runs. htmx polls this address for the result."""
+    """Request a verification of all entries in the background. htmx polls this address for the result."""
     if request.method == "POST":
         runs.ask(act(request))
         if not request.htmx:

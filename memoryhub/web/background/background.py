@@ -69,8 +69,7 @@ WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One kind of task on one node. Its state is ok, failing, hanging, or unplanned, which means that there is nothing
-    to do."""
+    """One kind of task on one node. The state is ok, failing, hanging, or unplanned (nothing to do)."""
 
     label: str
     does: str
@@ -81,8 +80,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """The database with its version and its newest migration, and the space on the disk of the data directory in
-    bytes."""
+    """The database with its version and newest migration, and the bytes on the disk of the data directory."""
 
     database: str
     migration: str
@@ -93,8 +91,7 @@ class Health:
 
 @dataclass(frozen=True, slots=True)
 class Lasting:
-    """An alarm that lasts now, in words, and the URL of the page that shows its cause. If the URL is empty, the alarm
-    is explained on the page of the background tasks."""
+    """A current alarm in words, and the URL of the page that shows its cause (may be empty)."""
 
     words: str
     url: str = ""
@@ -151,8 +148,7 @@ def rows(now: datetime) -> list[Row]:
 
 
 def lasting(now: datetime) -> list[Lasting]:
-    """Return the alarms that last at the moment `now`, even those about which no message has been sent because they are
-    too new."""
+    """Return the alarms of the moment `now`, even those that are too new for a message."""
     keys = [key.partition(" ") for key in alarms.lasting(now)]
     webhooks = Webhook.objects.in_bulk([subject for kind, _space, subject in keys if kind == alarms.WEBHOOK])
     shown = []

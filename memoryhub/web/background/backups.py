@@ -1,4 +1,4 @@
-"""The page of backups: their destination, their interval, how many are kept, and the result of the last one."""
+"""The page of backups: their destination, interval and number, and the result of the last one."""
 
 import shlex
 from pathlib import Path
@@ -84,8 +84,7 @@ def hub_backups(request: Request) -> HttpResponse:
 
 
 def _commands(there: State) -> dict[str, str]:
-    """Return the commands that make and restore a backup by hand. A backup is encrypted with the public key and
-    decrypted with its secret key."""
+    """Return the commands that make and restore a backup by hand."""
     keys, where = schedule.keys(), there.plan.target or "/PATH/OF/BACKUPS"
     passphrase = "MEMORYHUB_BACKUP_PASSPHRASE=…"
     makes = f"MEMORYHUB_BACKUP_RECIPIENT={shlex.quote(keys.recipient)}" if keys.recipient else passphrase

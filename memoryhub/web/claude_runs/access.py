@@ -12,8 +12,10 @@ from memoryhub.web.common.request import Request
 
 
 def who_may_run(view: Any) -> View:
-    """Require a person who may run Claude in the store of the address; anyone else gets 404. The view receives the
-    store instead of `store_id`."""
+    """Require a person who may run Claude in the store of the address; anyone else gets 404.
+
+    The view receives the store instead of `store_id`.
+    """
 
     @in_store(Role.VIEWER)
     @wraps(view)

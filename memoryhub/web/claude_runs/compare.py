@@ -1,5 +1,4 @@
-"""The page that compares two Claude runs of a store side by side: their tasks, calls, last texts, tokens and
-results."""
+"""The page that compares two Claude runs of a store side by side."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -63,7 +62,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Net:
-    """The total change that a run made at one path: the versions before and after it, or None if there was none."""
+    """The total change of a run at one path: the versions before and after it, or None."""
 
     first: MemoryVersion | None
     last: MemoryVersion | None
@@ -80,8 +79,8 @@ class Net:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """The results of both runs at a path: the diff of each run (None: the run changed nothing there), whether both
-    results are the same, and the versions whose texts the diffs show."""
+    """The results of both runs at a path: each run's diff (None: no change), whether the results are equal, and the
+    versions shown."""
 
     path: str
     diffs: Sequence[tuple[Diff, int] | None]
@@ -111,8 +110,7 @@ def page(request: Request, store: MemoryStore, claude_run_id: str) -> HttpRespon
 
 
 def _texts_in(made: Iterable[Made]) -> Iterator[tuple[str, str, str | None]]:
-    """Yield (store, memory, version) of the texts that the page shows: those before and after the changes of both runs.
-    Of the calls, it shows no text."""
+    """Yield (store, memory, version) of the texts that the page shows."""
     for one in made:
         yield from ((version.store_id, version.memory_id, version.pk) for version in one.versions if version.text_id)
 
@@ -168,8 +166,8 @@ def _option_words(value: object) -> str:
 
 
 def _aligned(one: Side, two: Side) -> Iterator[tuple[Item | None, Item | None]]:
-    """Yield the calls of both runs in order, as pairs. A pair has a call of `one` and a call of `two` with the same
-    command and path. A call without a counterpart is in a pair with None."""
+    """Yield pairs of calls with the same command and path, in order. A call without a counterpart is paired with
+    None."""
     keys = [[_key(item) for item in side.calls] for side in (one, two)]
     for tag, first, end, start, stop in SequenceMatcher(None, keys[0], keys[1], autojunk=False).get_opcodes():
         left, right = one.calls[first:end], two.calls[start:stop]
@@ -213,8 +211,7 @@ def _diff(work: Work, net: Net | None, covers: Mapping[str, masking.Cover]) -> t
 
 
 def _nets(side: Side) -> dict[str, Net]:
-    """Return {path: the total change of the run there}, from the versions that its calls made. A renamed memory is at
-    both of its paths."""
+    """Return {path: the total change of the run there}. A renamed memory is at both paths."""
     if side.place is None:
         return {}
     seqs = [item.event.seq for item in side.calls if item.event.seq is not None]

@@ -1,5 +1,4 @@
-"""The page that compares a store's evaluations of memory: which cases each model passed. New evaluations start there,
-too."""
+"""The page that compares a store's evaluations of memory, and starts new ones."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -45,7 +44,7 @@ NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A case, and the result of each evaluation: whether it passed the case (None: it did not have this case)."""
+    """A case, and for each evaluation whether it passed; None if the evaluation did not have this case."""
 
     name: str
     results: Sequence[bool | None]
@@ -68,9 +67,9 @@ class StartForm(forms.Form):
 @require_GET
 @who_may_run
 def page(request: Request, store: MemoryStore) -> HttpResponse:
-    """Show the newest evaluations, ordered from the oldest to the newest, and the evaluation that is running.
+    """Show the newest evaluations, ordered from old to new, and the running one.
 
-    With `part=state`, answer with the progress of the running evaluation. Once it has ended, the page is loaded again.
+    With `part=state`, answer with the progress of the running evaluation.
     """
     newest = ClaudeEvaluation.objects.of_store(store.pk).select_related("started_by").first()
     last = newest if newest is not None and newest.state != ClaudeRunState.FINISHED else None
@@ -87,7 +86,7 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
 
 
 def _state(last: ClaudeEvaluation) -> dict[str, object]:
-    """Return, for the page, the progress of a running evaluation, or the reason why it stopped before its end."""
+    """Return, for the page, the progress of an evaluation, or why it stopped before its end."""
     done = len(_of(last))
     case = SUITE[min(done, len(SUITE) - 1)]
     if last.state == ClaudeRunState.INTERRUPTED:

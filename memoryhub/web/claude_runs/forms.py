@@ -162,8 +162,8 @@ class StartForm(forms.Form):
         return given
 
     def _entry_at(self, moment: datetime) -> int | None:
-        """Return the seq of the last entry of the store at or before a moment. If there is none, add an error to the
-        form and return None."""
+        """Return the seq of the store's last entry at or before a moment. If there is none, add an error and return
+        None."""
         before = AuditEntry.objects.of_chain(self.store_id).filter(at__lte=moment).order_by("-at", "-seq")
         seq = before.values_list("seq", flat=True).first()
         if seq is None:
@@ -171,7 +171,7 @@ class StartForm(forms.Form):
         return seq
 
     def _check_model(self, model: ClaudeModel, given: dict[str, Any]) -> None:
-        """Add an error for each option that the model does not have, if the API has listed the options of the model."""
+        """Add an error for each option that the model does not have."""
         edits: Any = model.edits
         for name, edit in _EDITS.items():
             if edits is not None and given.get(name) and edit not in edits:
@@ -204,8 +204,10 @@ def conversation_of(given: Mapping[str, Any]) -> tuple[str, str, Options]:
 
 
 def initial_of(run: ClaudeRun, *, copies: bool) -> dict[str, Any]:
-    """Return the initial values of the form for a new run like an earlier one. With `copies`, the new run works on a
-    copy of the store as it was when the earlier run began."""
+    """Return the initial values of the form for a run like an earlier one.
+
+    With `copies`, the new run works on a copy of the store as it was when the earlier run began.
+    """
     place = PROPOSAL if run.proposes else COPY if run.copy or copies else STORE
     asked = {"task": run.task, "model": run.model, "system": run.system, "place": place}
     return asked | ({"seq": run.base} if copies else {}) | Options.of(run.options).as_json()
@@ -217,7 +219,7 @@ def tidying() -> dict[str, Any]:
 
 
 class MessageForm(forms.Form):
-    """Another message to Claude, and whether the conversation so far is to be summarized before it is sent."""
+    """Another message to Claude, and whether the conversation is to be summarized first."""
 
     message = _Text(
         label=_("Another message"), max_length=LONGEST_TEXT, required=False,

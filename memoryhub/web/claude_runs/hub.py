@@ -32,8 +32,7 @@ class RoleForm(forms.Form):
 
 
 def _without_password(address: str) -> str:
-    """Return an address without the user name and password before its host; the address of a gateway may contain
-    them."""
+    """Return an address without the user name and password before its host."""
     parts = urlsplit(address)
     return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 

@@ -43,9 +43,8 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
 def new(request: Request, store: MemoryStore) -> HttpResponse:
     """Start a run, save a preset, or show the form for a run.
 
-    The query sets the initial values of the form. `like` is another run; with `copy`, the new run also works on a copy
-    of the state from which that run started. `preset` and `version` name a version of a preset. `tidy` asks for a run
-    that reorganises the store.
+    The query sets the initial values: `like` (a run) and `copy`, or `preset` and `version`. `tidy` asks for a run that
+    reorganises the store.
     """
     is_post = request.method == "POST"
     saves = is_post and "save" in request.POST
@@ -77,7 +76,7 @@ def new(request: Request, store: MemoryStore) -> HttpResponse:
 
 
 def _saved(request: Request, store: MemoryStore, form: StartForm) -> ClaudePreset | None:
-    """Save the form as a preset and return the preset. If it is refused, add an error to the form and return None."""
+    """Save the form as a preset, and return it. If that is refused, add an error to the form and return None."""
     try:
         preset = presets.save(store.pk, form.cleaned_data["preset"], form.as_preset(), act(request))
     except ToolError as error:

@@ -1,5 +1,4 @@
-"""The page of a preset of Claude runs: its versions, each with its difference from the version before, and the deletion
-of the preset."""
+"""The page of a preset of Claude runs: its versions with their differences, and its deletion."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -65,16 +64,15 @@ def preset_of(store: MemoryStore, preset_id: str) -> ClaudePreset:
 
 
 def content_of(preset: ClaudePreset, number: int | None) -> dict[str, Any]:
-    """Return the form values that are saved in the version `number` of a preset. If there is no such version, return
-    those of the newest version."""
+    """Return the form values in the version `number` of a preset, or in the newest version if there is no such
+    version."""
     versions: Any = preset.versions
     found = [version for version in versions if version["number"] == number] or versions[-1:]
     return dict(found[0]["content"]) if found else {}
 
 
 def _set_up(store: MemoryStore, content: Mapping[str, Any]) -> SetUp:
-    """Return programs that send Claude the same request as a run with `content`, the content of a version of a
-    preset."""
+    """Return programs that send Claude the request of a preset's `content`."""
     mask = masking_of(store)
     masked = {name: mask(value) if isinstance(value, str) else value for name, value in content.items()}
     model, system, options = conversation_of(masked)

@@ -30,8 +30,7 @@ NONE_UNDONE: Mapping[int, Undone] = {}
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A run in a list or in the head of its page. `by` is the name of the person or agent that started it, or "" if it
-    is not known."""
+    """A run in a list or in the head of its page. `by` is the name of the person or agent that started it, or ""."""
 
     run: ClaudeRun
     title: str
@@ -55,9 +54,11 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """An event on the page of its run. Only the fields for its kind are set. `html` is a text by Claude; `text` is a
-    text by a person, or a text that Claude is still writing. `told` is a call that ran. `words` describe the outcome of
-    any other event."""
+    """An event on the page of a run. Only the fields for its kind are set.
+
+    `html` is a text by Claude; `text` is one by a person, or one that Claude is still writing. `told` is a call that
+    ran. `words` describe the outcome of other events.
+    """
 
     event: ClaudeEvent
     html: SafeString | None = None
@@ -118,8 +119,8 @@ def in_calls_of(*parts: Iterable[Item]) -> Iterator[tuple[str, str, str | None]]
 
 
 def place_of(store: MemoryStore, run: ClaudeRun, user: User) -> MemoryStore | None:
-    """Return the store on which Claude works: the copy if the run has one. Return None if the copy was deleted, or if
-    the person has no role in it."""
+    """Return the store on which Claude works, or its copy. Return None if the copy was deleted, or if the person has no
+    role in it."""
     if not run.copy:
         return store
     copy = MemoryStore.present.filter(pk=run.copy).first()
@@ -129,8 +130,10 @@ def place_of(store: MemoryStore, run: ClaudeRun, user: User) -> MemoryStore | No
 def items(
     place: MemoryStore | None, run: ClaudeRun, after: int, undone: Mapping[int, Undone] = NONE_UNDONE
 ) -> list[Item]:
-    """Return the events of the run whose number is greater than `after`, in order and at most MOST of them. `place` is
-    what `place_of` returns, `undone` is {seq of a write there: its undo}."""
+    """Return the events with a number greater than `after`, in order and at most MOST.
+
+    `place` is what `place_of` returns; `undone` is {seq of a write there: its undo}.
+    """
     found = list(ClaudeEvent.objects.of_run(run.pk).filter(number__gt=after)[:MOST])
     seqs = [event.seq for event in found if event.seq is not None]
     calls = {}
@@ -146,8 +149,7 @@ def items(
 
 
 def _saved(place: MemoryStore, run: ClaudeRun, found: Sequence[ClaudeEvent]) -> Mapping[int, list[str]]:
-    """Return {number of an answer: paths} for those answers in `found` that edited the context. The paths are those
-    that Claude had written before this answer, newest first."""
+    """Return {number of an answer in `found` that edited the context: paths written before it, newest first}."""
     edited = [event.number for event in found if event.kind == ClaudeEventKind.TURN and event.content.get("edits")]
     if not edited:
         return {}

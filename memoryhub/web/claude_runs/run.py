@@ -1,4 +1,4 @@
-"""The page of a Claude run, which is updated while the run goes on. The run can be stopped and continued there."""
+"""The page of a Claude run, which can be watched, stopped and continued there."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -29,11 +29,10 @@ from memoryhub.web.sessions.undone import undone_in
 @require_GET
 @who_may_run
 def page(request: Request, store: MemoryStore, claude_run_id: str) -> HttpResponse:
-    """Show the newest events of a run. If the URL has the number of an event in `from`, show the events after that
-    event.
+    """Show the newest events of a run, or those after the event number `from` in the URL.
 
-    With `after` (a number, too), answer only with the events after that event, for a page that is already open; answer
-    204 if the run still has the revision `revision`.
+    With `after`, answer only with the events after that number, or with 204 if the run still has the revision
+    `revision`.
     """
     run = run_of(store, claude_run_id)
     after = _number(request.GET.get("after"))
@@ -85,8 +84,7 @@ def _context(request: Request, store: MemoryStore, run: ClaudeRun, after: int) -
 
 
 def _complete(items: Sequence[rows.Item], run: ClaudeRun) -> int:
-    """Return how many of the `items`, counted from the first, can no longer change. When the page is updated, it loads
-    all later items again."""
+    """Return how many of the first `items` can no longer change."""
     if not run.is_going_on:
         return len(items)
     ends = (ClaudeEventKind.TURN, ClaudeEventKind.MESSAGE, ClaudeEventKind.PROBLEM, ClaudeEventKind.PROPOSAL)
@@ -95,8 +93,7 @@ def _complete(items: Sequence[rows.Item], run: ClaudeRun) -> int:
 
 
 def _may_change(event: ClaudeEvent, last: int) -> bool:
-    """Return whether an event can still change: it is a call that has not ended, or it is a part of an unfinished
-    answer. The parts of an unfinished answer are the events after the event `last`."""
+    """Return whether an event can still change; `last` is the last event before an unfinished answer."""
     waits = event.kind == ClaudeEventKind.CALL and event.seq is None and "answer" not in event.content
     return not event.is_cut and (waits or event.number > last)
 

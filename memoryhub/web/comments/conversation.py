@@ -1,5 +1,4 @@
-"""The page of one conversation: its comments, and the lines that it is about, in their former and their current
-text."""
+"""The page of a conversation: its comments, and its lines in the former and the current text."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -81,8 +80,7 @@ def page_context(request: Request, store: MemoryStore, memory: Memory, **more: A
 
 
 def _quoted(store: MemoryStore, memory: Memory, version: MemoryVersion | None, first: Comment) -> Lines | None:
-    """Return the lines on which a conversation began, as they were, with sensitive values masked; at most MOST_QUOTED.
-    Return None if it began on no lines, or if the text of its version no longer exists."""
+    """Return the lines on which a conversation began, masked and at most MOST_QUOTED, or None."""
     if version is None or version.content is None or first.first is None:
         return None
     seen = masking.shown(version.content, masking.cover_of(store.pk, memory.pk))

@@ -8,10 +8,10 @@ from memoryhub.models import Agent, AuditEntry, Comment, Session
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A comment that is a note to an agent. `session` is the session of the call that delivered the note to the agent.
-    It is None if the note was not delivered, or if the session is not known.
+    """A comment that is a note to an agent.
 
-    `is_older` means that the comment was edited after it was delivered.
+    `session` is the session of the call that delivered the note, or None. `is_older` means that the comment was edited
+    after the delivery.
     """
 
     agent: str

@@ -10,16 +10,15 @@ from memoryhub.web.comments.refusals import REFUSALS, why
 
 
 def problem(note: str, tell: str) -> str:
-    """Return a sentence that says why a note cannot be delivered to the agent `tell`. Return "" if it can, or if `tell`
-    is empty."""
+    """Return a sentence that says why a note cannot be delivered to the agent `tell`, or ""."""
     if not tell or (note and comments.can_be_note(note)):
         return ""
     return why(comments.NotANote()) if note else _("Write in the note what you tell the agent.")
 
 
 def tell_note(version: MemoryVersion, note: str, tell: str, act: Act) -> str:
-    """Send `note`, which is about a version, to the agent `tell`. Return a sentence that says when the agent will read
-    the note, or why it will not."""
+    """Send `note`, which is about a version, to the agent `tell`. Return a sentence that says when, or why never, the
+    agent will read it."""
     try:
         comments.write(version.store_id, version.memory_id, version.pk, None, note, act, tell=tell)
     except REFUSALS as error:

@@ -31,12 +31,11 @@ _LINES = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """A conversation: its comments, oldest first, and its lines in the text that is shown.
+    """A conversation: its comments, oldest first, and its lines in the shown text.
 
-    `lines` is None if the conversation is about the memory as a whole, or if its lines were not found in the text
-    (`is_lost`). `is_closed` means that the page shows only a link to the conversation, because it already shows enough
-    other ones. `agent` is the agent that can be notified of a further comment. `notes` has the notes by comment. `gone`
-    has, by comment, the mentioned people who have not answered and can no longer read the comment.
+    `lines` is None if the conversation is about the whole memory, or if its lines were not found (`is_lost`).
+    `is_closed` means that the page shows only a link. `agent` can be notified of a further comment. `gone` has, by
+    comment, mentioned people who can no longer read it.
     """
 
     comments: Sequence[Comment]
@@ -52,8 +51,7 @@ class Thread:
 
     @property
     def rows(self) -> Sequence[tuple[Comment, Note | None, Sequence[User]]]:
-        """Return each comment with its note (None if the comment is no note to an agent), and with the people in `gone`
-        for this comment."""
+        """Return each comment with its note (or None) and with its people in `gone`."""
         return [(comment, self.notes.get(comment.pk), self.gone.get(comment.pk, ())) for comment in self.comments]
 
     @property
@@ -72,11 +70,11 @@ class Thread:
 
 @dataclass(frozen=True, slots=True)
 class Conversations:
-    """The conversations of a page: `below` has the HTML under each line of the text, by the line's number. `rest` are
-    the conversations that the page shows under the whole text.
+    """The conversations of a page: `below` has the HTML under each line, by line number; `rest` are those under the
+    whole text.
 
-    `open` counts the conversations that are not resolved. `first_line` is the first line that has an unresolved
-    conversation under it, or None. `agent` is the agent that can be notified of a comment on the memory as a whole.
+    `open` counts the unresolved conversations. `first_line` is the first line that has one, or None. `agent` can be
+    notified of a comment on the whole memory.
     """
 
     below: dict[int, SafeString] = field(default_factory=dict)
@@ -111,9 +109,9 @@ def of_memory(memory: Memory, number: int) -> list[Thread]:
 def beside(
     request: Request, store: MemoryStore, memory: Memory, version: tuple[str, int], shown: range
 ) -> Conversations:
-    """Return the conversations of a page that shows the lines `shown` of a version; `version` is its id and number.
+    """Return the conversations of a page that shows the lines `shown` of a `version` (id, number).
 
-    The query's `comment` names lines. A form for a new comment is under the last of these lines.
+    The form for a new comment is under the last line that the query's `comment` names.
     """
     threads = list(_some_open(of_memory(memory, version[1])))
     asked = lines_of(request.GET.get("comment", ""))
@@ -143,8 +141,7 @@ def beside(
 
 
 def _some_open(threads: Iterable[Thread]) -> Iterator[Thread]:
-    """Yield the conversations in their order. A conversation is closed (`is_closed`) if MOST_OPEN others are before it,
-    or if it and those before it have more than MOST_SHOWN characters together."""
+    """Yield the conversations in order; those after MOST_OPEN, or after MOST_SHOWN characters, are closed."""
     size = 0
     for place, thread in enumerate(threads):
         size += sum(len(comment.text) for comment in thread.comments)
@@ -152,9 +149,7 @@ def _some_open(threads: Iterable[Thread]) -> Iterator[Thread]:
 
 
 def for_forms(request: Request, store: MemoryStore) -> dict[str, object]:
-    """Return what the templates of comments need: the person's id, whether they may delete others' comments, the most
-    characters of a comment and of a note to an agent, and the people who can be notified, as pairs (name, whether the
-    person can only read)."""
+    """Return what the templates of comments need, such as the people who can be notified."""
     me = person(request)
 
     def names() -> list[tuple[str, bool]]:

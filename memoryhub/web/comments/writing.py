@@ -1,5 +1,4 @@
-"""Writing comments, and answering, changing, deleting and resolving them. Each act is one button on the page of the
-text."""
+"""Writing, answering, changing, deleting and resolving comments."""
 
 from django.contrib import messages
 from django.http import Http404, HttpResponse, HttpResponseBadRequest
@@ -52,8 +51,7 @@ def begin(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
 
 
 def _answer_about_note(request: Request, store: MemoryStore, memory: Memory, number: int, **more: str) -> HttpResponse:
-    """Return the sentence that replaces the button for sending the note of a decision to the agent: it says whether the
-    agent will read the note."""
+    """Return a sentence that says whether the agent will read the note of a decision."""
     agent = addressee.agent_of(memory, number, None)
     return render(
         request, "comments/_answer_about_note.html", {"store": store, "memory": memory, "agent": agent, **more}
@@ -105,7 +103,7 @@ def _done(request: Request, store: MemoryStore, comment: Comment, do: str, text:
 
 
 def _text(request: Request) -> tuple[str, str]:
-    """Return the typed text, and a sentence on what is wrong with it. The sentence is empty if nothing is wrong."""
+    """Return the typed text, and a sentence on what is wrong with it (or "")."""
     text = request.POST.get("text", "").replace("\r\n", "\n").strip()
     if not text:
         return text, _("Write something first.")
@@ -122,8 +120,7 @@ def _page_of(comment: Comment) -> str:
 
 
 def _place(request: Request, page: str, comment_id: str) -> str:
-    """Return the URL of the page that the form names in `next`, or else `page`, with the comment as its fragment. If
-    the comment has an `@`, the URL has the parameter `told`: then the page says whom the comment names."""
+    """Return the URL of the comment on the page that the form names in `next`, or else on `page`."""
     page = came_from(request).partition("#")[0] or page
     if "@" in request.POST.get("text", ""):
         page += f"{'&' if '?' in page else '?'}told={comment_id}"

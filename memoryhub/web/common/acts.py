@@ -6,7 +6,7 @@ from memoryhub.actions.core.audit.commands import COMMANDS
 
 
 def act_words(command: str | None) -> str:
-    """Return short words for a command, or the command itself with spaces for underscores if it has no words."""
+    """Return short words for a command; without words, the command itself with spaces for underscores."""
     if not command:
         return gettext("no command")
     known = COMMANDS.get(command)
@@ -25,8 +25,7 @@ HOLDS = ("hold", "release")
 
 
 def hold_words(command: str, *, is_hold: bool) -> str:
-    """Return short words for `command`, which places or releases a legal hold (`is_hold`) or a pin; the path follows
-    them."""
+    """Return short words for `command`, which places or releases a legal hold (`is_hold`) or a pin."""
     if command == "release":
         return gettext("released the legal hold on") if is_hold else gettext("removed the pin from")
     return gettext("put a legal hold on") if is_hold else gettext("pinned")

@@ -1,7 +1,6 @@
-"""Stylesheets and scripts of every page: separate files under DEBUG, one joined file of each kind when collected.
+"""Stylesheets and scripts of every page: separate files under DEBUG, else one joined file of each kind.
 
-With the joined files, a first visit takes two requests instead of forty. File names contain a hash of their content, so
-browsers may cache them for ever.
+File names contain a hash of their content, so browsers may cache them for ever.
 """
 
 import gzip
@@ -54,7 +53,7 @@ STATE = "state"
 
 
 class UnchangedIsKept(Compressor):
-    """A compressor that skips files whose compressed copy is up to date, to shorten the next start of the hub."""
+    """A compressor that skips files whose compressed copy is up to date."""
 
     def compress(self, path: str) -> list[str]:
         """Compress a file where needed, and return the names of its compressed files."""
@@ -85,8 +84,7 @@ class JoinedStaticFilesStorage(CompressedManifestStaticFilesStorage):
 
 
 def are_collected() -> bool:
-    """Return whether the static files were collected from the current source files. Checking this is faster than
-    collecting them again, which takes a sixth of the hub's start."""
+    """Return whether the static files were collected from the current source files."""
     try:
         return Path(settings.STATIC_ROOT, STATE).read_text(encoding="utf-8") == _state(settings.STATIC_ROOT)
     except OSError:

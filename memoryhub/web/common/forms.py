@@ -37,10 +37,9 @@ class StoresField(StoreField, forms.ModelMultipleChoiceField):
 
 
 class PathField(forms.CharField):
-    """A path typed by a person, validated as the memory tool does; the leading slash is optional, and
-    `/memories` before it is left out.
+    """A path typed by a person, validated as the memory tool does. The leading slash and `/memories` are optional.
 
-    With `creates`, the path must also be allowed for a new memory. `store` is the id of the memory store of the path.
+    With `creates`, the path must be allowed for a new memory. `store` is the id of the memory store.
     """
 
     store: str
@@ -116,8 +115,10 @@ def printable(text: str) -> None:
 
 
 def own_letters(email: str) -> None:
-    """Raise ValidationError for an e-mail address with letters such as ß, which the hub would replace by other letters.
-    The result could be the address of another mailbox."""
+    """Raise ValidationError for an e-mail address with letters such as ß.
+
+    The hub would replace them, and the result could be another mailbox.
+    """
     if has_other_letters(email):
         said = _(
             "The hub cannot distinguish some letters of this address, such as ß, from other letters. Type the "

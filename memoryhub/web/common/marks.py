@@ -1,5 +1,4 @@
-"""The marks beside the name of a memory or a directory in the tree and in lists: whether it awaits a person, and which
-holds or pins keep it."""
+"""The marks beside a memory or directory: whether it awaits a person, and which holds or pins keep it."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -41,12 +40,10 @@ TALKED_ABOUT = Mark("talk", "message-square", _("open conversation"))
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """The marks of a memory or directory in a list or the tree.
+    """The marks of a memory or directory in a list or the tree. For a directory, they describe the memories in it.
 
-    `waits` means that one of the last LOOK_BACK versions awaits review. `found` is `open` if a memory has open
-    findings, `dismissed` if it has only dismissed ones. `kept` is `hold` if a legal hold keeps the memory or directory,
-    `pin` if only a pin does, else empty. For a directory, `waits` and `found` describe the memories in it. `talk` means
-    that the memory has an unresolved conversation.
+    `waits`: a version awaits review. `found`: `open` for open findings, `dismissed` if all were dismissed. `kept`:
+    `hold` or `pin` if one keeps the memory or directory itself, else "". `talk`: a conversation is not resolved.
     """
 
     waits: bool = False
@@ -82,8 +79,7 @@ store."""
 class OfStore:
     """The facts from which the directories of a store are marked.
 
-    `holds` are the holds and pins in force. `waiting` are the directories that contain memories that await review;
-    `found` are those that contain memories with open findings.
+    `waiting` are the directories with memories that await review; `found` are those with open findings.
     """
 
     holds: Holds
@@ -111,8 +107,7 @@ def _above(places: Iterable[str]) -> frozenset[str]:
 
 
 def marks_of(memories: Iterable[Memory], at: datetime, held: Mapping[str, Holds] | None = None) -> dict[str, Marks]:
-    """Return {memory id: its marks}, by three queries, and one further query for the holds of each store that is not in
-    `held`."""
+    """Return {memory id: its marks}. Holds of stores that are not in `held` are queried."""
     memories = list(memories)
     if not memories:
         return {}
@@ -134,7 +129,7 @@ def marks_of(memories: Iterable[Memory], at: datetime, held: Mapping[str, Holds]
 
 
 def kept_by(holds: Holds, memory_id: str, path: str) -> str:
-    """Return the kind of hold on a memory, or on a directory (its id is ""): `hold`, `pin` or an empty text."""
+    """Return what keeps a memory, or a directory if `memory_id` is "": `hold`, `pin` or ""."""
     if holds.is_empty:
         return ""
     if holds.stops_removal(memory_id, path):
@@ -143,15 +138,14 @@ def kept_by(holds: Holds, memory_id: str, path: str) -> str:
 
 
 def found_in(stores: Iterable[str], memories: Sequence[str]) -> dict[str, str]:
-    """Return {memory: `open` or `dismissed`} for the memories with findings: `open` if a memory has an open finding,
-    `dismissed` if it has only dismissed ones."""
+    """Return {memory: `open` or `dismissed`} for the memories with findings; `dismissed` if all of them were."""
     rows = Finding.objects.filter(store_id__in=stores, memory_id__in=memories).exclude(state=FindingState.RESOLVED)
     states = rows.order_by("state").values_list("memory_id", "state").distinct()
     return dict(sorted(states, key=lambda row: row[1] == FindingState.OPEN))
 
 
 def _waiting(stores: Iterable[str], memories: Sequence[str]) -> frozenset[str]:
-    """Return the ids of those `memories` that have a version awaiting review among their last LOOK_BACK versions."""
+    """Return the ids of `memories` with a version awaiting review among the last LOOK_BACK."""
     of_memory = MemoryVersion.objects.filter(store_id=OuterRef("store_id"), memory_id=OuterRef("pk"))
     last = of_memory.filter(number__gt=OuterRef("version_count") - LOOK_BACK).unreviewed().newest()
     found = Memory.objects.filter(store_id__in=stores, pk__in=memories)

@@ -1,4 +1,4 @@
-"""URLs of a past moment of a store (the state after one audit entry): its directories, its memories and its changes."""
+"""URLs of a past moment of a store: its directories, memories and changes after one audit entry."""
 
 from dataclasses import dataclass
 
@@ -23,7 +23,7 @@ class Scope:
 
 
 def of_moment(store_id: str, seq: int, path: str = "", **more: str) -> str:
-    """Return the URL of a directory as it was after the entry `seq`; an empty path means the root directory."""
+    """Return the URL of a directory after the entry `seq`; an empty path is the root directory."""
     if not path:
         return reverse("moment", args=[store_id, seq]) + query(more)
     return reverse("moment_directory", args=[store_id, seq, path[1:]]) + query(more)

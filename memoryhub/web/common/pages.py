@@ -14,7 +14,7 @@ from memoryhub.web.common.request import Request
 
 @dataclass(frozen=True, slots=True)
 class May:
-    """The permissions of a person in a store in its current state. In an archived store, deleting stays possible."""
+    """The permissions of a person in a store in its current state."""
 
     write: bool
     delete: bool
@@ -58,7 +58,7 @@ def see_other(to: str, *args: str) -> HttpResponse:
 
 
 def next_of(request: Request, otherwise: str) -> str:
-    """Return the page of the hub that the form names in `next`; without such a page, the URL of the route
+    """Return the page that the form names in `next`, if it is a page of the hub; else the URL of the route
     `otherwise`."""
     return came_from(request) or reverse(otherwise)
 

@@ -16,8 +16,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A drawn mark: `shape` is a charts.Bar or a charts.Dot, `name` is its meaning in words, `url` is its link. A bar
-    may have no link."""
+    """A drawn mark: `shape` is a charts.Bar or a charts.Dot, `name` is its meaning in words."""
 
     shape: Any
     series: int
@@ -27,8 +26,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One entry of a chart's legend: `number` selects its colour, `title` is a technical name for a tooltip. If `url`
-    is empty, the entry is no link."""
+    """One entry of a chart's legend: `number` selects its colour, `title` is a technical name for a tooltip."""
 
     number: int
     name: str
@@ -48,8 +46,10 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row in a list with bars: its name, and the lengths of its three bars, which follow each other: `share`,
-    `second`, `third`. `says` is a text beside the name; `meta` is a further text that warns."""
+    """A row in a list with bars: its name, and the lengths of its three bars `share`, `second` and `third`.
+
+    `says` is a text beside the name; `meta` is a further text that warns.
+    """
 
     name: str
     url: str

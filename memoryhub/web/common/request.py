@@ -12,9 +12,11 @@ ShownTexts = dict[str, dict[str, set[str]]]
 
 
 class Request(HttpRequest):
-    """A request to a page. `role` is the person's role in the store, set by `access.in_store`. `browser` exists if the
-    person is signed in. `second` is the person who allowed the act, set by `second.guard`. `shown_texts` exists if the
-    page shows texts of a store that records views (see `shown_texts`)."""
+    """A request to a page.
+
+    `role` is set by `access.in_store`. `browser` exists if the person is signed in. `second` is the person who allowed
+    the act. `shown_texts` exists in a store that records views.
+    """
 
     htmx: HtmxDetails
     session: Any  # memoryhub.sessions.SessionStore

@@ -1,4 +1,4 @@
-"""Redirects, forms whose result is shown once, and paged lists, for the pages of people, agents and members."""
+"""Redirects, forms whose result is shown once, and paged lists."""
 
 import secrets
 from dataclasses import dataclass
@@ -29,11 +29,7 @@ class SeeOther(HttpResponseRedirect):
 
 
 def see_other(request: Request, to: str, *args: str) -> HttpResponse:
-    """Redirect after a POST.
-
-    For htmx the redirect is `HX-Redirect`: after another redirect, htmx would insert the next page into the current
-    one.
-    """
+    """Redirect after a POST; for htmx with the header `HX-Redirect`, which loads the whole page."""
     url = resolve_url(to, *args)
     if getattr(request, "htmx", False):
         return HttpResponse(headers={"HX-Redirect": url})
@@ -50,10 +46,9 @@ def own_address(request: Request, wanted: str | None) -> str:
 
 
 def page_of(request: Request, *, query: bool) -> str:
-    """Return the address to which a form on the page leads back: the page's own address, with or without its query.
+    """Return the address to which a form on the page leads back, with or without its query.
 
-    If the page answers a POST, the result is the posted `next` or the address of the page that sent the form, because
-    the address of the POST may not be a page.
+    For a POST, this is the posted `next`, or the page that sent the form.
     """
     if request.method != "POST":
         return request.get_full_path() if query else request.path
@@ -61,16 +56,15 @@ def page_of(request: Request, *, query: bool) -> str:
 
 
 def client_address(request: Request) -> str:
-    """Return the client's address: the address of the connection or, if that is a trusted proxy, the last address in
-    X-Forwarded-For that is not a trusted proxy's."""
+    """Return the client's address. Behind trusted proxies, it is the last address in X-Forwarded-For that is no trusted
+    proxy's."""
     return client_of(request.META, settings.TRUSTED_PROXIES)
 
 
 def not_now(request: Request, template: str, shown: dict[str, Any], error: TooManyTries | TooBusy) -> HttpResponse:
     """Show the form again with an error that says when to try again.
 
-    The status is 429 after too many attempts, and 503 if too many people are signing in. `Retry-After` has the seconds
-    to wait.
+    The status is 429 after too many attempts, and 503 if too many people are signing in.
     """
     wait = error.wait if isinstance(error, TooManyTries) else 1
     if isinstance(error, TooManyTries):
@@ -112,8 +106,10 @@ class Page(Generic[M]):
 
 
 def page(rows: QuerySet[M], field: str, after: str, size: int = ROWS) -> Page[M]:
-    """Return a page of at most `size` rows, in the order of the unique `field`: the rows after the value `after`, or
-    the first rows if `after` is empty. The field may belong to a related row (`a__b`)."""
+    """Return at most `size` rows after the value `after` of the unique `field`, or the first rows if `after` is empty.
+
+    `field` may belong to a related row (`a__b`).
+    """
     beyond: dict[str, Any] = {f"{field}__gt": after} if after else {}
     found = list(rows.filter(**beyond).order_by(field)[: size + 1])
     return Page(found[:size], reduce(getattr, field.split("__"), found[size - 1]) if len(found) > size else None)

@@ -7,8 +7,10 @@ from django.db import connection
 
 
 def line_of(command: str, *, needs: str = "") -> str:
-    """Return the line that runs a command, with the environment variables that it `needs`. Show it only to
-    administrators, because it contains the path of the data directory."""
+    """Return the line that runs a command, with the environment variables in `needs`.
+
+    Show it only to administrators: it contains the path of the data directory.
+    """
     place, data = shlex.quote(str(settings.BASE_DIR)), shlex.quote(str(settings.DATA_DIR))
     database = "" if connection.vendor == "sqlite" else "DATABASE_URL=… "
     environment = f"{database}{f'{needs} ' if needs else ''}MEMORYHUB_DATA_DIR={data}"

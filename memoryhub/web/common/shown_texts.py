@@ -1,8 +1,7 @@
-"""The record of which texts of memories a page shows to a person, for memory stores that record views.
+"""The record of the texts that a page shows to a person, for memory stores that record views.
 
-A view calls `shows` before it renders the page. The middleware writes one audit entry for each store just before the
-page is sent. Some pages send further requests by themselves. The views for such requests do not call `shows`, because
-the page has already been recorded.
+A view calls `shows` before it renders the page. The middleware writes one audit entry for each store before the page is
+sent. Views for requests that a page sends by itself do not call `shows`.
 """
 
 from collections.abc import Iterable
@@ -18,8 +17,10 @@ Place = tuple[str, str | None]
 
 
 def shows(request: Request, store: MemoryStore, places: Iterable[Place]) -> None:
-    """Note that the page shows texts, or parts of texts, of the memories in `places`. If `places` is empty, only note
-    that the page belongs to a store that records views. For a store that does not record views, nothing is noted."""
+    """Note that the page shows texts of the memories in `places`, if the store records views.
+
+    With empty `places`, only note that the page belongs to such a store.
+    """
     if not store.records_views:
         return
     noted = request.__dict__.setdefault("shown_texts", {}).setdefault(store.pk, {})
@@ -41,8 +42,7 @@ def shows_diff(
 
 
 def shows_of_stores(request: Request, places: Iterable[tuple[str, str, str | None]]) -> None:
-    """Note that the page shows the texts in `places`. Each place is (store, memory, version), and the stores may
-    differ."""
+    """Note that the page shows the texts in `places`: (store, memory, version) of any stores."""
     by_store: dict[str, list[Place]] = {}
     for store, memory, version in places:
         by_store.setdefault(store, []).append((memory, version))

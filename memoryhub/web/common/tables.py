@@ -33,8 +33,7 @@ def exported(
     records: Iterable[Record],
     **details: str,
 ) -> HttpResponse:
-    """Return a table as a download in the `format` of the form. The download is audited first, with `details` in its
-    entry."""
+    """Return a table as a download in the form's `format`. The download is audited first, with `details`."""
     form = request.POST.get("format", "csv")
     if form not in FORMATS:
         return HttpResponseBadRequest(
@@ -45,7 +44,7 @@ def exported(
 
 
 def download(name: str, form: str, columns: Sequence[str], records: Iterable[Record]) -> HttpResponse:
-    """Return a table as a download in the format `form`, one of FORMATS; `name` is the beginning of the file name."""
+    """Return a table as a download in the format `form`, one of FORMATS. `name` begins the file name."""
     return attachment(written(form, columns, records), f"{name}.{form}", TYPES[form])
 
 
@@ -84,8 +83,7 @@ def as_csv(columns: Sequence[str], records: Iterable[Record]) -> Iterator[bytes]
 
 
 def safe_cell(value: object) -> str:
-    """Return a cell's text. An apostrophe is put before every part of it that a spreadsheet could read as a formula: at
-    its beginning, and wherever a spreadsheet could split the cell."""
+    """Return a cell's text, with an apostrophe before each part that a spreadsheet could read as a formula."""
     if value is None:
         return ""
     if isinstance(value, bool):

@@ -15,12 +15,12 @@ from memoryhub.templatetags.visible import isolated
 
 
 def for_people(error: ToolError) -> str:
-    """Return the sentence of a refusal as plain text for a message or a form error, with all characters visible."""
+    """Return the sentence of a refusal as plain text, with all characters visible."""
     return _said(error, lambda text: isolated(without_hidden(text)))
 
 
 def why_not(error: ToolError | NoSuchStore) -> str:
-    """Return why an act was not done in one of several memory stores: the tool refused it, or the store was deleted."""
+    """Return why an act was not done in a memory store: the tool refused it, or the store was deleted."""
     return gettext("The memory store was deleted.") if isinstance(error, NoSuchStore) else for_people(error)
 
 
@@ -30,8 +30,8 @@ def in_words(error: ToolError) -> str:
 
 
 def of_call(answer: str) -> str:
-    """Return the reason for which a call of an agent was refused, from the beginning of its answer. The template has to
-    show the reason with `visible`."""
+    """Return why a call of an agent was refused, from the beginning of its answer. Show the result with the filter
+    `visible`."""
     for pattern, sentence in _OF_CALLS:
         if match := pattern.fullmatch(answer):
             return str(sentence) % match.groupdict()
@@ -44,8 +44,7 @@ def is_about_text(error: ToolError) -> bool:
 
 
 def _said(error: ToolError, show: Callable[[str], str]) -> str:
-    """Return the translated sentence of a refusal, with `show` applied to each value in it. If there is no translation,
-    return the tool's own sentence with short paths, with `show` applied to the whole."""
+    """Return the translated sentence of a refusal, with `show` applied to each value in it."""
     for pattern, sentence in _SENTENCES:
         if match := pattern.fullmatch(error.message):
             return str(sentence) % {name: show(_shown(name, value)) for name, value in match.groupdict().items()}

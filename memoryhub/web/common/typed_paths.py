@@ -1,4 +1,4 @@
-"""Paths that people type as agents write them: with the root of the memory tool, `/memories`, before the path."""
+"""Paths that people type with the root of the memory tool, `/memories`."""
 
 from collections.abc import Collection
 
@@ -7,9 +7,9 @@ from memoryhub.pure.protocol import paths
 
 
 def below_root(typed: str, stores: Collection[str]) -> str:
-    """Return a typed path or pattern without the root of the tool at its beginning.
+    """Return a typed path or pattern without the tool's root at its beginning.
 
-    It stays unchanged if one of the stores (ids) has or had a memory or a directory of that name.
+    It stays unchanged if a store (`stores` are ids) has or had a memory or directory of that name.
     """
     if typed != paths.ROOT and not typed.startswith(f"{paths.ROOT}/"):
         return typed
@@ -20,7 +20,7 @@ def below_root(typed: str, stores: Collection[str]) -> str:
 
 
 def is_only_directory(typed: str, stores: Collection[str]) -> bool:
-    """Return whether a path without a slash at the end names a directory of one of the stores (ids), and no memory."""
+    """Return whether a path without a final slash is a directory, and no memory, in `stores` (ids)."""
     if not typed or typed.endswith("/") or "*" in typed:
         return False
     memories = Memory.objects.filter(store_id__in=stores)

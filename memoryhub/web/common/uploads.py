@@ -17,11 +17,9 @@ most this many times the allowed bytes."""
 
 
 class OnlySoManyParts(FileUploadHandler):
-    """Rejects a form with more parts than it may have fields and files, whatever the parts contain.
+    """Rejects a form with more parts than it may have fields and files.
 
-    Django does not count files without a field name, and it parses a form before it knows who sent it. A form of 4 MB
-    can have 90,000 such parts, which take seconds. Therefore this handler is the first one, and gives Django's parser a
-    body that counts the parts.
+    Django does not count files without a field name. A form of 4 MB can have 90,000 of them, which take seconds.
     """
 
     def handle_raw_input(
@@ -65,8 +63,10 @@ class _Counted:
 
 
 class OnlySoLarge(FileUploadHandler):
-    """Discards an upload of more bytes than MEMORYHUB_IMPORT allows (`packed`), and marks the request. If the upload
-    has more than DRAINED times as many bytes as allowed, the connection ends."""
+    """Discards an upload of more bytes than MEMORYHUB_IMPORT allows.
+
+    After DRAINED times as many bytes, the connection ends.
+    """
 
     request: Request
 

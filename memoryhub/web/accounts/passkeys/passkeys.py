@@ -1,7 +1,6 @@
-"""Passkeys: adding one, signing in with one, and proving with one that a person is still there (WebAuthn).
+"""Passkeys (WebAuthn): adding one, signing in with one, and proving again who a person is.
 
-The browser gets a challenge in a signed cookie; the signature of the passkey is checked against this challenge and
-against the address of the hub. A passkey asks its person for a PIN or a finger, so it counts as two proofs.
+A passkey asks its person for a PIN or a finger, so it counts as two proofs.
 """
 
 import base64
@@ -56,8 +55,7 @@ def _options(options: Any, state: dict[str, Any], what: str) -> HttpResponse:
 
 
 def _answered(request: HttpRequest, what: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the state of the challenge in the cookie, and the answer of the browser. `what` is the purpose of the
-    challenge: ValueError is raised if the cookie has another one, or if the answer is not a JSON object."""
+    """Return the state of the challenge in the cookie, and the browser's answer, for the purpose `what`."""
     kept = signing.loads(request.COOKIES.get(COOKIE, ""), salt=SALT, max_age=LASTS)
     answer = json.loads(request.POST.get("answer", ""))
     if kept["what"] != what or not isinstance(answer, dict):
@@ -122,7 +120,8 @@ def ask(request: Request) -> HttpResponse:
 @never_cache
 @require_POST
 def use(request: Request) -> HttpResponse:
-    """Sign in the person of a passkey. For a person who is signed in, the passkey proves again who they are."""
+    """Sign in the person of a passkey. If the person is signed in already, the passkey is a new proof of who they
+    are."""
     at, address = timezone.now(), client_address(request)
     counters = tries.of_provider(address)
     try:
@@ -148,8 +147,7 @@ def use(request: Request) -> HttpResponse:
 
 
 def _user_of(request: HttpRequest) -> User:
-    """Return the active person whose passkey has signed the challenge. Raises ValueError and the exceptions of
-    fido2."""
+    """Return the active person whose passkey has signed the challenge."""
     from fido2.webauthn import AttestedCredentialData, AuthenticationResponse
 
     state, answer = _answered(request, "use")

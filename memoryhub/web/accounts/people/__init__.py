@@ -78,11 +78,8 @@ def _person(user: User) -> Words:
 
 
 def _invited(given: Mapping[str, Any], who: Mapping[str, Any]) -> tuple[Invitation, str]:
-    """Create one invitation for each store in `given`, or a single invitation if `given` has no store. `who` are the
-    keyword arguments that `by` returns.
-
-    Return the invitation that was created last, with its token. A link with this token accepts all the invitations.
-    """
+    """Create one invitation for each store in `given`, or one without a store. Return the last invitation and its
+    token."""
     wanted = {name: given[name] for name in ("email", "is_superuser", "role")}
     first, *others = list(given["stores"]) or [None]
     for store in others:
@@ -118,7 +115,7 @@ def set_active(request: Request, user_id: str) -> HttpResponse:
 @superuser_only
 @require_http_methods(["GET", "HEAD", "POST"])
 def deactivate(request: Request, user_id: str) -> HttpResponse:
-    """Show the roles, keys, webhooks, invitations and open work of a person.
+    """Show a person's roles, keys, webhooks, invitations and open work.
 
     On POST, deactivate the account, revoke the ticked keys and pause the ticked webhooks.
     """
@@ -138,8 +135,7 @@ def deactivate(request: Request, user_id: str) -> HttpResponse:
 
 
 def _links_of(user: User) -> InvitationQuerySet:
-    """Return the open invitations that a deactivation withdraws: those that the person made, and links for the person's
-    password."""
+    """Return the open invitations by the person, and the open links for the person's password."""
     return Invitation.objects.open(timezone.now()).filter(Q(made_by=user) | Q(user=user))
 
 
@@ -182,8 +178,8 @@ def password_link(request: Request, user_id: str) -> HttpResponse:
 
 
 def shown_link(request: Request, invitation: Invitation, token: str, back: str) -> HttpResponse:
-    """Show the link of an invitation, which cannot be shown again. `token` is the secret in the link; `back` is the URL
-    of the page to which the person returns."""
+    """Show the link of an invitation, which cannot be shown again. `token` is the secret in the link, `back` the URL of
+    the next page."""
     beside = actions.beside(invitation, timezone.now())
     shown = {
         "invitation": invitation,

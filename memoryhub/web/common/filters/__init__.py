@@ -39,8 +39,8 @@ class Malformed(ValueError):
 class KeyValues:
     """The filter of a page: values by key, and the words typed in the bar. A subclass may add fields for the layout.
 
-    A key that begins with NOT excludes items with its value. `typed` are the words of the bar in order: plain words,
-    and filters; `values` has these filters too.
+    A key that begins with NOT excludes items. `typed` are the words of the bar in order; `values` includes the filters
+    among them.
     """
 
     values: Mapping[str, str]
@@ -60,8 +60,8 @@ class KeyValues:
 
     @classmethod
     def of(cls, parameters: Mapping[str, str], user: User | None = None) -> Self:
-        """Parse the filter bar (`q`) and the other parameters. If both have a value for a key, that of the parameter
-        counts. Raise Malformed if the filter is invalid.
+        """Parse the parameters of a page, of which `q` is the filter bar. Other parameters count before `q`. Raise
+        Malformed if the filter is invalid.
 
         Names of agents and people are found only if `user` may see them.
         """
@@ -117,8 +117,8 @@ class KeyValues:
         return self._parameters(self.values)
 
     def _parameters(self, values: Mapping[str, str]) -> dict[str, str]:
-        """Return the parameters of a filter with `values`. A word typed in the bar stays there if `values` still has
-        its value; all other values become parameters of their own."""
+        """Return the parameters of a filter with `values`; its words in the bar stay there where they are still
+        right."""
         typed = _together(self.typed)
         kept = {key for key, value in typed.items() if values.get(key) == value}
         bar = " ".join(term.written for term in self.typed if not term.key or term.key in kept)
@@ -126,16 +126,15 @@ class KeyValues:
         return ({"q": bar} if bar else {}) | given
 
     def query(self, **changes: str | None) -> str:
-        """Return the query string of the page, without the question mark, after `changes` to its filter and its layout.
-        A parameter whose new value is None is removed."""
+        """Return the query string of the page after `changes`, without the question mark. A change to None removes a
+        parameter."""
         ours = {key: value or "" for key, value in changes.items() if base(key) in self.KEYS}
         others = {**self.shown_layout(), **{key: value for key, value in changes.items() if key not in ours}}
         parameters = self._parameters({**self.values, **ours}) | others
         return urlencode({key: value for key, value in parameters.items() if value})
 
     def as_word(self, key: str, value: str, text: str) -> str:
-        """Return the query string of the page in which the filter `key` no longer has `value`, and the plain word
-        `text` is added to the bar."""
+        """Return the query string of the page with the filter `key`: `value` replaced by the plain word `text`."""
         rest = ",".join(one for one in self.values_of(key) if one != value)
         parameters = self._parameters({**self.values, key: rest})
         layout = {name: value for name, value in self.shown_layout().items() if value}
@@ -182,10 +181,7 @@ class KeyValues:
 
     @classmethod
     def _typed(cls, written: str, user: User | None) -> list[Term]:
-        """Return the words in the filter bar. Raise Malformed for an unknown key.
-
-        A word without a key gets the key that it most likely belongs to, if there is one.
-        """
+        """Return the words in the filter bar, with keys where they have one. Raises Malformed for an unknown key."""
         words = [word for word in words_in(written) if word.key or word.text.strip()]
         parts = understood(words, frozenset(cls.KEYS), names_for(user), cls.VERBS)
         _check_verbs(parts)
@@ -194,8 +190,7 @@ class KeyValues:
 
     @classmethod
     def meant(cls, term: Term) -> Term:
-        """Return a filter as it is meant on this page. By default, it is returned unchanged; a subclass can change its
-        value."""
+        """Return a filter as it is meant on this page: by default unchanged."""
         return term
 
     @classmethod
@@ -210,16 +205,13 @@ class KeyValues:
 
     @classmethod
     def takes(cls, word: Word) -> bool:
-        """Return whether a word is searched for as a plain word even if it looks like a filter. This is so if it is in
-        quotes and has no known key, and the page takes plain words."""
+        """Return whether `word` is a plain word: the page takes plain words, and the word is in quotes and has no known
+        key."""
         return word.is_quoted and word.key is None and cls.TAKES_WORDS
 
     @classmethod
     def _key_of(cls, word: Word) -> str | None:
-        """Return the key for a word that was typed without a known key, or None for a plain word.
-
-        Raises Malformed if the word has an unknown key, or if the page takes no plain words.
-        """
+        """Return the key for a word without a known key, or None for a plain word. Raises Malformed."""
         if word.key is not None:
             raise Malformed(unknown_key(word.key, cls.KEYS))
         if key := cls.guessed(word.text):
@@ -273,8 +265,7 @@ def has_words(path: str | None, words: Sequence[str]) -> bool:
 
 
 def _closed(typed: str) -> str:
-    """Return the typed text in a form to which words can be added. A plain word with a quotation mark is put in
-    quotes."""
+    """Return the typed text in a form to which words can be added."""
     words = words_in(typed)
     return " ".join(quoted(word.text) if word.is_plain and '"' in word.text else word.written for word in words)
 

@@ -1,4 +1,4 @@
-"""The bar above a list: the words of its filter, the active filters as chips, and fields for adding filters."""
+"""The bar above a list: the words of its filter, the active filters, and fields for more."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping
@@ -22,8 +22,8 @@ from memoryhub.web.common.filters.names import choices_for
 class Chip:
     """An active filter in words.
 
-    `query_without` is the query string of the page without the filter, `query_negated` with the opposite filter, and
-    `query_as_words` with the filter's words as plain words. Each of the three is empty if there is no such page.
+    Each `query_…` is the query string of the page after a change to the filter, or empty: removed, negated, or replaced
+    by plain words.
     """
 
     key: str
@@ -48,7 +48,7 @@ class Field:
 
     @property
     def groups(self) -> list[tuple[str, Choices]]:
-        """Return the choices in their groups, in order. If the key has no groups, return one group without a name."""
+        """Return the choices in their groups, in order. Without groups, return one group with an empty name."""
         group = KEYS[self.key].group or (lambda _value: "")
         return [(name, list(choices)) for name, choices in groupby(self.choices, lambda choice: group(choice[0]))]
 
@@ -64,11 +64,10 @@ def bar_of(
     extra: Collection[str] = (),
     with_hub: bool = False,
 ) -> dict[str, Any]:
-    """Return the template context of a list with a filter.
+    """Return the template context of a list with a filter. `words` are the values of the filters in words.
 
-    `words` are the values of the filters in words. `hidden` are the keys that the page does not offer. `extra` are the
-    keys for which the page has its own controls. With `with_hub`, the hub itself can be chosen like a store, and the
-    commands include those that only its chain has.
+    The page does not offer the keys in `hidden`, and has its own controls for those in `extra`. With `with_hub`, the
+    hub itself can be chosen like a store.
     """
     offered = [key for key in wanted.KEYS if key not in hidden]
     several = {key for key in SEVERAL if "," in parameters.get(key, "")}
@@ -101,8 +100,7 @@ def chips_of(wanted: KeyValues, words: Mapping[str, str]) -> Iterator[Chip]:
 
 
 def _dated(value: str, said: str) -> str:
-    """Return a period in words, with the days that it covers now. `value` is the period as the filter has it, and
-    `said` the same in words. For a single day or an unknown period, return `said` alone."""
+    """Return a period in words (`said`), with the days that its `value` covers now."""
     zone = timezone.get_current_timezone()
     try:
         found = None if is_date(value) else period(value, timezone.now(), zone)

@@ -65,7 +65,7 @@ _PLACES: Mapping[str, str | Promise] = {
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A key of a filter: its label, an example of a value, and its values if it has a fixed list of them.
+    """A key of a filter: its label, an example, and its fixed list of values, if any.
 
     `group` returns the group of a value in a long list.
     """
@@ -86,9 +86,8 @@ def _periods() -> Choices:
 
 
 def _commands() -> Choices:
-    """Return the commands in words, in three groups: those that write memories, those that only read, and all others.
-    The first two groups begin with a value for all their commands. The commands in a group are sorted by their words.
-    """
+    """Return the commands in words, in three groups: those that write memories, those that only read, and all
+    others."""
     named = sorted(((name, act_words(name)) for name in COMMANDS), key=lambda choice: choice[1])
     often = Counter(words for _name, words in named)
     told = [(name, words if often[words] == 1 else f"{words} ({name})") for name, words in named]
@@ -145,8 +144,8 @@ def base(key: str) -> str:
 
 
 def choices_of(key: str, *, with_hub: bool) -> Choices | None:
-    """Return the fixed list of values of a key, or None if the key has no such list. Commands that occur only in the
-    hub's chain are left out without `with_hub`."""
+    """Return the fixed list of values of a key, or None. Only with `with_hub` does it have the commands of the hub's
+    chain."""
     choices = KEYS[key].choices
     if choices is None:
         return None

@@ -1,5 +1,4 @@
-"""The filter `is`: memories that await review, are flagged, pinned, held or assigned, have open findings, or were
-written by several agents."""
+"""The filter `is`: marks that a memory must have or must not have."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -29,8 +28,10 @@ from memoryhub.web.common.versions.writers import agents_of
 
 @dataclass(frozen=True, slots=True)
 class MarkFilter:
-    """The filter `is`: marks that a memory must have, and marks that it must not have. `user` is the id of the person;
-    the mark MINE means that the review is assigned to this person."""
+    """The marks that a memory must have, and those that it must not have.
+
+    `user` is the id of the person to whom MINE refers.
+    """
 
     has: frozenset[str] = frozenset()
     has_not: frozenset[str] = frozenset()
@@ -42,8 +43,8 @@ class MarkFilter:
 
     @property
     def is_about_people(self) -> bool:
-        """Return whether the filter has no other condition than MINE and UNASSIGNED, which are about the person to whom
-        a review is assigned. Proposals can match only such a filter."""
+        """Return whether the filter has no other marks than MINE and UNASSIGNED. Proposals can match only such a
+        filter."""
         return {MINE, UNASSIGNED} >= self.has | self.has_not
 
     def without(self, mark: str) -> "MarkFilter":
@@ -87,8 +88,7 @@ NO_MARKS = MarkFilter()
 
 
 def mark_filter(values: Mapping[str, str], user: str = "") -> MarkFilter:
-    """Return the filter that the value of `is` in `values` means for the person `user`. Raise Malformed for a value
-    that does not exist."""
+    """Return the filter that `is` in `values` means for the person `user`. Raise Malformed for an unknown value."""
     has, has_not = (frozenset(values.get(key, "").split(",")) - {""} for key in ("is", NOT + "is"))
     for unknown in sorted((has | has_not) - set(MARKS)):
         raise Malformed(

@@ -18,7 +18,7 @@ MOST_LISTED = 200
 
 
 def people_visible_to(user: User) -> QuerySet[User]:
-    """Return the people who have a role or an entry in a store that the person may see; everyone for a superuser."""
+    """Return the people with a role or an entry in a store that the person may see; for a superuser, everyone."""
     people = User.objects.order_by("email")
     if user.is_superuser:
         return people
@@ -26,8 +26,7 @@ def people_visible_to(user: User) -> QuerySet[User]:
 
 
 def choices_for(user: User, key: str) -> Choices:
-    """Return the ids and names from which a person may choose the value of a filter; none if there are more than
-    MOST_LISTED."""
+    """Return the ids and names from which a person may choose a value; none if there are more than MOST_LISTED."""
     rows: QuerySet[Any, tuple[str, str]]
     if key == "store":
         rows = MemoryStore.objects.visible_to(user).by_name().values_list("id", "name")
@@ -44,10 +43,10 @@ def choices_for(user: User, key: str) -> Choices:
 
 
 def names_for(user: User | None) -> Names:
-    """Return a function that finds the agent or person whose name is at the beginning of a list of words. The longest
-    name is preferred. If no name matches, the first word is tried as a first name that only one visible person has.
+    """Return a function that finds an agent or a person by the name at the beginning of a list of words.
 
-    The function looks at the first MOST_WORDS_OF_A_NAME words. After MOST_LOOKUPS calls, it finds nothing more.
+    The longest name is preferred. A first name is enough if only one visible person has it. After MOST_LOOKUPS calls,
+    the function finds nothing more.
     """
     lookups = iter(range(MOST_LOOKUPS))
 
@@ -70,16 +69,14 @@ def names_for(user: User | None) -> Names:
 
 
 def _of_first_name(user: User, name: str) -> str | None:
-    """Return the e-mail address of the visible person whose name is `name` or begins with the word `name`; None unless
-    there is exactly one such person."""
+    """Return the e-mail address of the only visible person with the first name or name `name`, or None."""
     found = people_visible_to(user).filter(Q(name__iexact=name) | Q(name__istartswith=f"{name} "))
     emails = list(found.values_list("email", flat=True)[:2])
     return emails[0] if len(emails) == 1 else None
 
 
 def _people(user: User, names: Sequence[str]) -> dict[str, str]:
-    """Return {name or address: e-mail address} of the visible people with one of these `names`, which may be e-mail
-    addresses. A name that several people have is left out."""
+    """Return {name or address: e-mail address} of visible people; names that several people have are left out."""
     emails = {fold_email(name): name for name in names}
     found = people_visible_to(user).filter(Q(email__in=emails) | Q(name__in=names)).values_list("name", "email")[:50]
     rows = list(found)

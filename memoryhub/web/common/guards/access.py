@@ -23,8 +23,8 @@ StoreView = Callable[Concatenate[Request, MemoryStore, P], HttpResponse]
 
 @contextmanager
 def refused_if_gone() -> Iterator[None]:
-    """Raise Http404 if an action finds that the memory store was deleted, and PermissionDenied if it finds that the
-    person has lost the right to it. Both can happen after the view has begun."""
+    """Raise Http404 if an action finds the memory store deleted, and PermissionDenied if the person has lost the
+    right."""
     try:
         yield
     except NoSuchStore:
@@ -34,7 +34,7 @@ def refused_if_gone() -> Iterator[None]:
 
 
 def signed_in(view: View) -> View:
-    """Require a signed-in person. Anyone else is redirected to the sign-in page, which leads back to the page."""
+    """Require a signed-in person. Anyone else is redirected to the sign-in page, and then back."""
 
     @login_required
     @wraps(view)
@@ -62,9 +62,8 @@ def superuser_only(view: View) -> View:
 def in_store(least: Role) -> Callable[[StoreView[P]], View]:
     """Require the role `least` or a higher one in the memory store of the address.
 
-    The view receives the store instead of `store_id`, and `request.role` is the person's role. A person without any
-    role gets 404, so that they do not learn whether the store exists. A person with a lower role than `least` gets 403.
-    In a throw-away copy, everybody gets 403 for an act (not for a page), because the copy's audit is deleted with it.
+    The view receives the store instead of `store_id`; `request.role` is the person's role. A person without any role
+    gets 404, a person with a lower role 403. In a throw-away copy, everyone gets 403 for an act.
     """
 
     def decorator(view: StoreView[P]) -> View:
@@ -103,8 +102,5 @@ def by(request: Request) -> dict[str, Any]:
 
 
 def act(request: Request, note: str = "", group: str | None = None) -> Act:
-    """Return the act of the person who sent the request, with their note.
-
-    NUL in the note is replaced, because PostgreSQL cannot store it.
-    """
+    """Return the act of the person who sent the request, with the `note`. NUL in the note is replaced."""
     return Act(**by(request), note=note.replace("\0", "\ufffd").strip() or None, group=group)

@@ -13,11 +13,10 @@ MOST_NAMED = 3
 
 
 def who_erases(stores: Collection[str]) -> str:
-    """Return the names of at most MOST_NAMED people who can erase, for the end of a sentence: admins of the memory
-    stores (`stores` are their ids), or if there are none, administrators of the hub.
+    """Return the names of at most MOST_NAMED people who can erase: admins of `stores`, or else administrators of the
+    hub.
 
-    Without memory stores the result names no one, because the person has no role in any store. The e-mail address of an
-    administrator of the hub is not shown, because it is used to sign in.
+    Without memory stores, no one is named. E-mail addresses of administrators of the hub are not shown.
     """
     admins = Member.objects.filter(store_id__in=stores).active_admins().values_list("user_id", flat=True)
     if said := _names(User.objects.filter(pk__in=admins)):
@@ -28,7 +27,6 @@ def who_erases(stores: Collection[str]) -> str:
 
 
 def _names(users: models.QuerySet[User]) -> str:
-    """Return the names of the first MOST_NAMED people, separated by commas. A person without a name is shown by the
-    e-mail address."""
+    """Return the first MOST_NAMED names, separated by commas. Without a name, a person's e-mail address is used."""
     found = users.order_by("name", "pk").values_list("name", "email")[:MOST_NAMED]
     return ", ".join(isolated(without_hidden(name or email)) for name, email in found)

@@ -1,8 +1,7 @@
 """Acts that cannot be undone require a recent proof of who the person is.
 
-A view calls `proof` just before such an act. If a proof is needed, `proof` returns a page with a form for the password,
-which contains all typed values as hidden fields. With the right password, the form repeats the request, and the act is
-done.
+A view calls `proof` just before the act. The page that asks for the password contains the typed values, and repeats the
+request.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -42,8 +41,7 @@ def can_prove(user: User) -> bool:
 
 
 def cancel_address(request: Request) -> str:
-    """Return the address of the page on which the person began the act. The link *Cancel* leads to this page, not to
-    the address of the act, which may answer only a POST."""
+    """Return the address of the page on which the person began the act, for the link *Cancel*."""
     return own_address(request, request.POST.get(CAME_FROM) or request.headers.get("Referer"))
 
 

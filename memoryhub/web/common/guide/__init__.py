@@ -1,4 +1,4 @@
-"""The guide with the glossary, and the documents that it links to, as pages. Their texts are the files in `docs`."""
+"""The guide with the glossary, and the documents that it links to, as pages from the files in `docs`."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -51,8 +51,7 @@ _FRAMES = {"bullet_list": ("<ul>", "</ul>"), "ordered_list": ("<ol>", "</ol>")}
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The smallest unit that a filter shows or leaves out: a paragraph, an item of a list or a row of a table. It has
-    HTML and plain text."""
+    """The smallest unit that a filter shows or leaves out: a paragraph, a list item or a table row."""
 
     html: str
     text: str
@@ -77,13 +76,13 @@ class Section:
 
     @property
     def html(self) -> SafeString:
-        """Return the section as HTML. The HTML is not escaped, because it comes only from the hub's own documents."""
+        """Return the section as HTML, which is not escaped: it comes only from the hub's own documents."""
         inside = (block.before + "".join(part.html for part in block.parts) + block.after for block in self.blocks)
         return mark_safe("".join(inside))
 
     def with_words(self, words: Sequence[str]) -> "Section":
-        """Return the section with only those parts that contain all of the words. A word in the section's title counts
-        as if each part contained it."""
+        """Return the section with only the parts that contain all of the words. The words of its title count for each
+        part."""
         if not words or has_all(self.title, words):
             return self
         found = (
@@ -107,8 +106,8 @@ def has_all(text: str, words: Sequence[str]) -> bool:
 @require_safe
 @signed_in
 def guide(request: Request, topic: str = GUIDE) -> HttpResponse:
-    """Show a document; with `q` in the URL, only those of its parts that contain the words. With `part` (the id of a
-    section), show only that section, as the help of a page."""
+    """Show a document. With `q` in the URL, show only the parts with these words. With `part`, show only the section of
+    this id."""
     if topic not in DOCUMENTS:
         raise Http404
     shown = document(topic)
@@ -140,8 +139,7 @@ def document(name: str) -> Document:
 
 
 def _nodes(path: str) -> list[SyntaxTreeNode]:
-    """Return the parts of a document as syntax trees. The example address in it is replaced by the hub's own address,
-    except in `docs/deploy.md`, which explains how to set that address."""
+    """Return the parts of a document, with the hub's own address for the example address."""
     text = (settings.BASE_DIR / path).read_text(encoding="utf-8")
     own = text if path == "docs/deploy.md" else text.replace("https://hub.example.com", settings.MEMORYHUB_URL)
     return SyntaxTreeNode(_PARSER.parse(own)).children
@@ -160,8 +158,7 @@ def _sections(nodes: Sequence[SyntaxTreeNode]) -> Iterator[Section]:
 
 
 def _is_picture(node: SyntaxTreeNode) -> bool:
-    """Return whether a paragraph is a picture of a page. Such pictures are left out, because the reader can open the
-    page itself."""
+    """Return whether a paragraph is a picture of a page, which is left out."""
     return node.type == "paragraph" and all(child.type == "image" for child in node.children[0].children)
 
 

@@ -89,8 +89,7 @@ OF_VIEWS = {
 
 
 def place_of(match: ResolverMatch | None) -> tuple[str, str]:
-    """Return the document and its section about the page that an address leads to. `match` is the resolved address, or
-    None for an unknown address, for which the result is BEGINNING."""
+    """Return the document and its section about the page of the address `match`. For None, return BEGINNING."""
     if match is None:
         return BEGINNING
     if (topic := match.kwargs.get("topic")) in DOCUMENTS:

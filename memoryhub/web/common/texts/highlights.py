@@ -1,4 +1,4 @@
-"""HTML for findings in a text: a box replaces a sensitive value, and a label is beside a sign of poisoning."""
+"""HTML for findings in a text: a box for a sensitive value, a label beside a sign of poisoning."""
 
 from collections.abc import Iterable
 
@@ -31,8 +31,7 @@ def label(kind: str) -> SafeString:
 
 
 def excerpt(text: str, start: int, end: int, kind: str) -> SafeString:
-    """Return as HTML the part of a line around the finding from `start` to `end` in `text`. All other values in this
-    part are masked too."""
+    """Return as HTML the part of a line around the finding from `start` to `end`. Other values in it are masked too."""
     first, last = text.rfind("\n", 0, start) + 1, text.find("\n", end)
     first, last = max(first, start - WINDOW), min(last if last >= 0 else len(text), end + WINDOW)
     before, after = _masked(text[first:last], start - first, end - first)
@@ -42,8 +41,7 @@ def excerpt(text: str, start: int, end: int, kind: str) -> SafeString:
 
 
 def _stored(kind: str) -> SafeString:
-    """Return the box that replaces a value of this kind on the page only: the value is still stored. The box therefore
-    differs from that of a redacted value, which is no longer stored."""
+    """Return the box for a masked value of this kind, which is still stored."""
     told = gettext("Masked on this page; the value is still stored")
     return format_html('<span class="masked-here" title="{}">{}{}</span>', told, icon("eye-off"), box(kind))
 
@@ -55,10 +53,7 @@ def _sign(text: str, kind: str) -> SafeString:
 
 
 def _masked(line: str, start: int, end: int) -> tuple[str, str]:
-    """Return the text before a range of a line and the text after it.
-
-    Values in these texts are masked. A value that overlaps the range is removed completely.
-    """
+    """Return the text before a range of a line and the text after it, with values masked."""
     spans = sensitive.find(line, MASKED)
     before = [span for span in spans if span.start < start]
     cut = min([start, *(span.start for span in before if span.end > start)])
@@ -79,7 +74,7 @@ def marked(line: str, spans: Iterable[Span]) -> str:
 
 
 def by_line(text: str, spans: Iterable[Span]) -> dict[int, list[Span]]:
-    """Split the ordered spans of a text into spans of single lines. Return {line number (from 1): its spans}."""
+    """Split the ordered spans of a text at line ends. Return {line number (from 1): its spans}."""
     found: dict[int, list[Span]] = {}
     number, counted = 1, 0
     for span in spans:

@@ -126,6 +126,5 @@ group."""
 
 
 def says(kind: str) -> str:
-    """Return a sentence about a line that has a finding of this kind: its effect on the agents and people that read
-    it."""
+    """Return a sentence about a line with a finding of this kind: its effect on agents and people."""
     return str(SAYS.get(kind) or SAYS[group_of(kind)])

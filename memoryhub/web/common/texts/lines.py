@@ -23,10 +23,10 @@ _SIGN = re.compile(r"␍|⟨CR[0-9]{0,9}⟩")
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """Some lines of a text as HTML: the lines `first` to `last` of `total` lines. `next` is the number of the line
-    after `last`, or None if the text ends there.
+    """The lines `first` to `last` of a text of `total` lines, as HTML.
 
-    `ended` says whether the text's last line ends with a newline.
+    `next` is the number after `last`, or None at the end of the text. `ended` says whether the text's last line ends
+    with a newline.
     """
 
     html: SafeString
@@ -52,10 +52,9 @@ def numbered_lines(
     last: int | None = None,
     below: Mapping[int, SafeString] = NOTHING,
 ) -> Lines:
-    """Return at most LINES lines from `first` to `last`, each in an element whose id is `L` and its number.
+    """Return at most LINES lines from `first` to `last`; the id of a line's element is `L` and its number.
 
-    A final LF starts no line. `marks` are the spans of findings in the text. `below` has the HTML under a line, by the
-    line's number.
+    `marks` are the spans of findings. `below` has the HTML under a line, by the line's number.
     """
     total, numbers = count_lines(text), shown_lines(text, first, last)
     first, last = numbers.start, numbers.stop - 1
@@ -73,11 +72,9 @@ def numbered_lines(
 
 @dataclass(frozen=True, slots=True)
 class Editable:
-    """A text as a textarea can contain it, with its kind of line endings.
+    """A text for a textarea, and its kind of line endings.
 
-    A browser turns CR, LF and CR LF in a textarea into one kind of newline; `newlines` says how to restore them. It is
-    `lf`, `crlf`, or a sign: a character that does not occur in the text and replaces each CR. With a sign, each newline
-    is an LF.
+    `newlines` is `lf`, `crlf`, or a character that replaces each CR, because a browser makes all line endings the same.
     """
 
     text: str

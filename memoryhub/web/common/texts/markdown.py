@@ -1,9 +1,7 @@
 """Markdown of a memory as safe HTML: without scripts, styles, external images or ids.
 
-Agents write the text, so it may be hostile. There are two safeguards: the parser does not pass HTML through, and an
-allow-list cleans its output. The only attribute taken from the text is the address of a link. What Markdown would hide
-from a reader is shown as text, because agents read it: definitions of links, titles, addresses of images, the line
-above a block of code, and cells beyond the columns of a table.
+The text may be hostile: the parser passes no HTML through, and an allow-list cleans its output.
+What Markdown hides from a reader (titles, definitions of links …) is shown as text, because agents read it.
 """
 
 import re
@@ -105,8 +103,7 @@ def render(text: str) -> SafeString:
 
 
 def _with_boxes(html: str) -> str:
-    """Return the HTML with a box around each hidden character. Splitting it at tags is safe, because attributes escape
-    angle brackets."""
+    """Return the HTML with a box around each hidden character."""
     if not visible.has_hidden(html):
         return html
     return "".join(
@@ -116,17 +113,14 @@ def _with_boxes(html: str) -> str:
 
 
 class _Parser(MarkdownIt):
-    """A parser that shows addresses as they are written, because a decoded address would differ from the link."""
+    """A parser that shows addresses as they are written, not decoded."""
 
     def normalizeLinkText(self, link: str) -> str:  # noqa: N802 - the library's name
         return link
 
 
 def _parser() -> MarkdownIt:
-    """Return the configured parser.
-
-    A rule of the hub finds links, because the library's rule takes minutes for 200 KB of hostile text.
-    """
+    """Return the configured parser."""
     parser = _Parser("gfm-like", {"html": False, "linkify": False, "xhtmlOut": False, "highlight": _highlight})
     parser.block.ruler.at("table", _bounded_table, {"alt": ["paragraph", "reference"]})
     parser.block.ruler.disable("reference")
@@ -160,11 +154,7 @@ def _in_time(tokens: Iterable[tuple[object, str]]) -> Iterator[tuple[object, str
 
 
 def _bounded_table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Parse a table and return True. Return False if the text is not a table, or if it stays plain text.
-
-    If the tables so far would have more than MOST_CELLS cells, this table and all later ones stay plain text. With
-    `silent`, nothing is parsed.
-    """
+    """Parse a table and return True. Return False if there is none, or after MOST_CELLS cells."""
     if "tables_are_text" in state.env or not table(state, start, end, True):
         return False
     if silent:
@@ -279,8 +269,7 @@ def _linked(parser: MarkdownIt, text: str) -> list[Token]:
 
 
 def _without_end(address: str) -> str:
-    """Remove trailing punctuation from an address. A closing parenthesis stays if the address also has the opening
-    one."""
+    """Remove punctuation from the end of an address."""
     end = len(address)
     closing = address.count(")") - address.count("(")
     while address[end - 1] in _PUNCTUATION or (closing > 0 and address[end - 1] == ")"):
@@ -292,8 +281,7 @@ def _without_end(address: str) -> str:
 def _image(
     renderer: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: MutableMapping[str, Any]
 ) -> str:
-    """Return an image as its description, address and title. Loading the image would tell its server who reads which
-    memory and when."""
+    """Return the description, address and title of an image instead of the image."""
     image = tokens[index]
     name = renderer.renderInlineAsText(image.children or [], options, env)
     title = f' "{image.attrs["title"]}"' if image.attrs.get("title") else ""

@@ -1,9 +1,8 @@
 """Masking of secrets and personal data in the texts that pages show.
 
-Pages mask every value that has a finding, unless the finding was dismissed. All pages therefore get their texts from
-this module. A curator can reveal a version, which is audited; opening the editor counts as a reveal. A masked value
-keeps its number of lines, so that line numbers stay correct. For a memory without findings, this costs one indexed
-query and its text is not scanned. Signs of poisoning are never masked, because people must see them.
+Pages get their texts from this module, which masks every value with a finding that was not dismissed. A curator can
+reveal a version, which is audited; opening the editor counts as that. Signs of poisoning are not masked. A masked value
+keeps its number of lines.
 """
 
 from collections import Counter, defaultdict
@@ -28,7 +27,7 @@ own."""
 
 @dataclass(frozen=True, slots=True)
 class Cover:
-    """What to mask and to label in the texts of one memory. Its truth value is False if nothing is masked.
+    """What to mask and to label in the texts of one memory. It is false if nothing is masked.
 
     `masked` are the kinds to mask, `pointed` the kinds to label, `harmless` the fingerprints of dismissed findings.
     """
@@ -47,9 +46,9 @@ NOTHING = Cover()
 def covers(
     store_id: str, memories: Collection[str], new: Mapping[str, Collection[str]] | None = None
 ) -> dict[str, Cover]:
-    """Return {memory id: Cover}. Memories with nothing to mask or to label are left out.
+    """Return {memory id: Cover} of the memories with something to mask or to label.
 
-    Dismissed findings and findings in paths do not count. `new` has the kinds in texts that are not stored yet.
+    `new` has the kinds in texts that are not stored yet.
     """
     of_memories = Finding.objects.of_store(store_id).filter(memory_id__in=list(memories), in_path=False)
     standing = of_memories.exclude(state=FindingState.DISMISSED)
@@ -97,8 +96,7 @@ def masked(text: str, cover: Cover) -> str:
 
 
 def leaves_pieces(old: str, new: str, cover: Cover) -> bool:
-    """Return whether the edit from `old` to `new` leaves a part of a masked value in the text. Pages would no longer
-    mask this part."""
+    """Return whether the edit from `old` to `new` leaves a part of a masked value, which would be visible."""
     values, left = values_in(old, cover), Counter(new[span.start : span.end] for span in values_in(new, cover))
     first = _common(old, new) if values else 0
     last = len(old) - _common(old[first:][::-1], new[first:][::-1])
@@ -120,7 +118,7 @@ def _common(one: str, other: str) -> int:
 class Shown:
     """A text with its values masked (None if there is no text).
 
-    `counts` is the number of masked values of each kind, and `signs` are the signs of poisoning in the text.
+    `counts` is {kind: number of masked values}; `signs` are the signs of poisoning.
     """
 
     text: str | None
@@ -158,10 +156,9 @@ def compared(old: str, new: str, known: Cover, **how: Any) -> Diff:
 
 
 def opened(work: Work, old: str, new: str, known: Cover, *, in_hunks: bool = False) -> Diff | None:
-    """Mask and compare two texts of a memory. Return None if that would exceed the work that this request may still do.
+    """Mask and compare two texts of a memory. Return None if that exceeds the work of this request.
 
-    Detecting values and signs counts as work too. With `in_hunks`, the diff has the hunks of the texts before masking,
-    so that its hunks have the same numbers as those.
+    With `in_hunks`, the diff has the same hunks as the texts before masking.
     """
     looks = bool(known.masked) + bool(known.pointed)
     if not work.opens(diffs.cost(old, new) + looks * (len(old) + len(new)) // 2):

@@ -30,8 +30,7 @@ def number_of(request: Request, name: str) -> int | None:
 
 
 def text_of(version: MemoryVersion | None) -> str | None:
-    """Return the text of a version for a comparison. It is empty for None, which stands for the state before the first
-    version, and for a deletion. It is None if the text was redacted."""
+    """Return the text of a version for a comparison: "" for None or a deletion, None if it was redacted."""
     if version is None or version.operation == Operation.DELETED:
         return ""
     return version.content
@@ -40,7 +39,6 @@ def text_of(version: MemoryVersion | None) -> str | None:
 def text_before(before: MemoryVersion | None, version: MemoryVersion) -> str | None:
     """Return the text of `before`, the version before `version`, for a comparison.
 
-    It is empty if `version` is the first one, or if `before` is a deletion. It is None if `before` was redacted or has
-    been removed.
+    It is "" if `version` is the first one or `before` is a deletion, and None if `before` was redacted or removed.
     """
     return None if before is None and version.number > 1 else text_of(before)

@@ -41,10 +41,10 @@ class Closed:
 
 
 def closed_by(store_id: str, states: Mapping[str, State], but: str = "") -> list[Closed]:
-    """Return the open findings that an act closes: after the act, the memory of a finding no longer contains its text.
-    `states` has the state of each memory after the act, by the memory's id.
+    """Return the open findings whose text is in no memory after an act, except the finding `but`. At most MOST findings
+    are examined.
 
-    The finding `but` is left out. At most MOST findings are examined.
+    `states` is {memory id: its state after the act}.
     """
     findings: list[Finding] = []
     for part in in_parts(states):
@@ -61,11 +61,8 @@ def closed_by(store_id: str, states: Mapping[str, State], but: str = "") -> list
 
 
 def after(request: Request, store_id: str, seq: int) -> SafeString:
-    """Return sentences that say which findings the act with the entry `seq` closed, and how to erase their texts.
-    Return an empty text if no finding was closed.
-
-    An act that closes findings is followed by an entry of the hub, which names these findings: it has the next seq.
-    """
+    """Return sentences on the findings that the act with the entry `seq` closed, and on erasing their texts; "" if
+    there are none."""
     entry = AuditEntry.objects.of_chain(store_id).filter(seq=seq + 1, command="resolve_finding").first()
     told: dict[str, Any] = json.loads(entry.input or "{}") if entry else {}
     ids = told.get("before", {}).get("open", ()) if told.get("entry") == seq else ()
@@ -86,12 +83,7 @@ def after(request: Request, store_id: str, seq: int) -> SafeString:
 
 
 def _way_to_erase(request: Request, store_id: str, found: Sequence[Finding]) -> str:
-    """Return links for a person who may erase; for any other person, return a sentence that names people who may.
-
-    The links lead to the pages that redact the versions in which the values were found first, and to the lists of later
-    versions. If there is no such version, one link leads to the page that erases a text. This page is the last choice,
-    because it asks for the text, and the person has seen only masked values.
-    """
+    """Return links for a person who may erase; for others, a sentence that names people who may."""
     if request.role.includes(Role.ADMIN):
         return _ways_to_redact(store_id, found) or format_html(
             '<a href="{}">{}</a>', reverse("erase_everywhere", query={"store": store_id}), _("Erase it for good…")
@@ -100,8 +92,7 @@ def _way_to_erase(request: Request, store_id: str, found: Sequence[Finding]) -> 
 
 
 def _ways_to_redact(store_id: str, found: Sequence[Finding]) -> SafeString:
-    """Return a link to redact each version in which one of the values was found first, for at most MOST_LINKED
-    versions. If later versions of its memory may have the value too, a link to the memory's versions follows."""
+    """Return links to redact the first version with each of the values, at most MOST_LINKED."""
     firsts = {one.version_id: one for one in found if one.version.text_id and one.version_id != one.memory.head_id}
     links = list[SafeString]()
     for id, one in list(firsts.items())[:MOST_LINKED]:

@@ -1,4 +1,4 @@
-"""Links to the full comparison of two versions, for pages that show only a part of the comparison or a closed one."""
+"""Links to the full comparison of two versions."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -29,8 +29,7 @@ class Heads(Protocol):
 
 
 class Lined(Protocol):
-    """Returns the HTML that a comparison in one column shows for a line: in place of its number, and in a row below the
-    line."""
+    """Returns the HTML of a line in a comparison with one column: in place of its number, and below it."""
 
     def number(self, number: int, *, is_old: bool) -> str: ...
 
