@@ -1,4 +1,4 @@
-"""The chart of the age of the backlog: for the end of each day, the age of the versions that awaited review then."""
+"""The chart of the age of the backlog: the age of the versions that awaited review at the end of each day."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ _ENDS = (Decision.APPROVED, Decision.REVERTED, Decision.EDITED)
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """A period in which a version awaited review, from `start` to `end`; `made` is when the version was written."""
+    """The period in which a version awaited review, from `start` to `end`. The version was written at `made`."""
 
     made: datetime
     start: datetime
@@ -40,7 +40,7 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Ages:
-    """The backlog at one moment: how many versions awaited review, and the oldest and the median age in hours."""
+    """The versions that awaited review at one moment: their number, and the oldest and the median age in hours."""
 
     count: int
     oldest: int
@@ -48,8 +48,7 @@ class Ages:
 
 
 def over_time(stores: Sequence[str], among: Sequence[Column], now: datetime, links: Links) -> Picture:
-    """Return the chart of the age of the backlog of some stores. It has only the days for which the age can be
-    computed."""
+    """Return the chart of the age of the backlog of some stores, for the days for which the age is known."""
     decisions, shown = _decisions(stores, among)
     waiting, is_cut = _waiting(stores)
     waits = list(_waits(decisions, waiting))
@@ -85,12 +84,8 @@ def over_time(stores: Sequence[str], among: Sequence[Column], now: datetime, lin
 def _decisions(
     stores: Sequence[str], among: Sequence[Column]
 ) -> tuple[list[tuple[str, datetime, str, datetime]], Sequence[Column]]:
-    """Return the decisions about versions in a period, as (version, when it was written, decision, when it was made),
-    and the columns of the period.
-
-    If there are more than MOST decisions, the older half of the columns is left out, if necessary several times. If
-    only one column remains, no decisions are returned.
-    """
+    """Return the decisions (version, time written, decision, time decided), and the columns for which they are
+    complete."""
     while len(among) > 1:
         first = ids.derived_id(ids.REVIEW, _midnight(among[0].start), bytes(10))
         found = Review.objects.filter(store__in=stores, pk__gte=first).order_by()
@@ -102,10 +97,7 @@ def _decisions(
 
 
 def _waiting(stores: Sequence[str]) -> tuple[list[tuple[str, datetime]], bool]:
-    """Return (version, when it was written) for the versions that await review, and whether there are more than MOST.
-
-    If there are more, only the oldest version of each store is returned.
-    """
+    """Return (version, time written) for the versions that await review, and whether there are more than MOST."""
     found = MemoryVersion.objects.filter(store__in=stores).unreviewed()
     rows = list(found.order_by().values_list("pk", "created_at")[: MOST + 1])
     if len(rows) <= MOST:
@@ -120,10 +112,7 @@ def _waiting(stores: Sequence[str]) -> tuple[list[tuple[str, datetime]], bool]:
 def _waits(
     decisions: Iterable[tuple[str, datetime, str, datetime]], waiting: Iterable[tuple[str, datetime]]
 ) -> Iterator[Wait]:
-    """Yield a Wait for each period in which a version awaited review.
-
-    `decisions`, in their order, end a wait or begin a new one. The versions in `waiting` still wait.
-    """
+    """Yield a Wait for each period in which a version awaited review; the versions in `waiting` still wait."""
     begun: dict[str, datetime | None] = {}
     for version, made, decision, at in decisions:
         if decision == Decision.REOPENED:

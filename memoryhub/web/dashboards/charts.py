@@ -174,10 +174,8 @@ def _line(
 
 
 def by_author(found: Figures, names: Mapping[str, tuple[str, str]], since: date, links: Links) -> Picture:
-    """Return the list of agents and people with their successful operations, errors and proposed changes.
-
-    `names` is {id: (kind, name)}.
-    """
+    """Return the list of agents and people with their operations, errors and proposed changes. `names` is {id: (kind,
+    name)}."""
     sums = Counter[str]()
     for (author, _ended), count in found.authors.items():
         sums[author] += count
@@ -238,8 +236,7 @@ def _name_of(author: str, names: Mapping[str, tuple[str, str]]) -> tuple[str, st
 
 
 def errors(found: Figures, since: date, links: Links) -> Picture:
-    """Return the list of errors by kind. Calls that became part of a proposal are not errors; the picture shows their
-    number separately."""
+    """Return the list of errors by kind. Calls that became part of a proposal are counted separately."""
     order = [kind for kind, count in found.errors.most_common() if count]
     most = max(found.errors.values(), default=0)
     named = {kind: (str(WORDS.get(Kind(kind), kind)), links.audit(**days(since), error=kind)) for kind in order}
@@ -273,8 +270,7 @@ def _by_column(
 
 
 def _named(command: str) -> str:
-    """Return the words for what a command did, such as “replaced text”. If `command` is empty, return the word for the
-    rest of the commands: “others”."""
+    """Return the words for what a command did, such as “replaced text”; “others” if `command` is empty."""
     return COMMANDS_IN_WORDS[command].label if command else _("others")
 
 
@@ -287,8 +283,7 @@ def _day(day: date) -> str:
 
 
 def day_cell(column: Column, links: Links) -> Cell:
-    """Return the first cell of the table row for a column of a chart, with a link to the audit of the days in the
-    column."""
+    """Return the first cell of the table row for a column, with a link to the audit of its days."""
     return Cell(column.start.isoformat(), column.name, links.column(column))
 
 
@@ -297,7 +292,7 @@ def _sum(value: int, url: str) -> Cell:
 
 
 def column_labels(among: Sequence[Column]) -> list[Label]:
-    """Return the labels below the columns. If there are more than MANY columns, the last label is right-aligned."""
+    """Return the labels below the columns of a chart."""
     count = len(among)
     found = [Label(charts.middle(at, count), among[at].label) for at in charts.labelled(count)]
     if count > MANY:

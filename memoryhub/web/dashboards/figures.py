@@ -1,5 +1,4 @@
-"""Figures of some stores: the stored counts, and the entries written after them, which each request counts up to a
-limit."""
+"""Figures of some stores: the stored counts, and the entries written after them."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -24,7 +23,7 @@ READ, ERROR, PROPOSED = "view", "error", Kind.PROPOSED.value
 class Newer:
     """Counts of the entries that are newer than the stored counts: `counted` has those of each store.
 
-    `up_to` is None if all newer entries were counted. Otherwise the counts of every store are complete up to this time.
+    `up_to` is the time up to which the counts are complete, or None if all newer entries were counted.
     """
 
     counted: Mapping[str, Counted]
@@ -35,9 +34,9 @@ class Newer:
 class Figures:
     """Counts of some stores.
 
-    By (day, command), `all` counts all operations, and `ok` those without an error. By day, `proposed` counts the calls
-    that became part of a proposal, which are not errors. `authors` counts operations by (author, ending), where the
-    ending is OK, PROPOSED or ERROR. `writes` counts successful writes by author, and `errors` counts errors by kind.
+    By (day, command), `all` counts all operations, and `ok` those without an error. `proposed` counts calls that became
+    part of a proposal, by day. `authors` counts operations by (author, ending); the ending is OK, PROPOSED or ERROR.
+    `writes` counts successful writes by author, `errors` errors by kind.
     """
 
     all: Counter[tuple[date, str]] = field(default_factory=Counter)
@@ -52,8 +51,8 @@ class Figures:
         return sum(self.ok[day, command] for command in commands)
 
     def between(self, first: date, last: date, commands: Collection[str]) -> int:
-        """Return how many operations with one of the `commands` succeeded from the day `first` to the day `last`
-        (inclusive)."""
+        """Return how many operations with one of the `commands` succeeded from the day `first` to the day `last`,
+        inclusive."""
         return sum(self.on(first + timedelta(days=ago), commands) for ago in range((last - first).days + 1))
 
     def errors_on(self, day: date) -> int:
@@ -63,7 +62,7 @@ class Figures:
 
 
 def newer(stores: Sequence[str]) -> Newer:
-    """Count the entries that are newer than the stored counts, at most figures.ENTRIES for all stores together."""
+    """Count the entries that are newer than the stored counts, at most figures.ENTRIES in all stores."""
     counted: dict[str, Counted] = {}
     left: list[datetime] = []
     most = figures.ENTRIES
@@ -88,10 +87,8 @@ def first_day(stores: Sequence[str], more: Newer) -> date | None:
 
 
 def figures_of(stores: Sequence[str], more: Newer, start: date, author: str = "") -> Figures:
-    """Return the figures since the day `start`, of one author or of all authors (`author` is empty).
-
-    The counts by author always include all authors.
-    """
+    """Return the figures since the day `start`, of one `author` or of all (empty). The counts by author always include
+    all authors."""
     found = Figures()
     there = Activity.objects.of_stores(stores).since(start)
     commands = there.by_command(author or ALL)

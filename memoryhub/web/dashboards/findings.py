@@ -53,8 +53,7 @@ def over_time(store: MemoryStore, among: Sequence[Column], links: Links) -> Pict
 
 
 def _counted(store: MemoryStore, among: Sequence[Column]) -> tuple[Counter[tuple[int, Group]], int, bool]:
-    """Return {(column, group): number of findings}, the number of open findings, and whether some findings may be
-    missing from these numbers. At most MOST findings of each state are counted."""
+    """Return {(column, group): number of findings}, the number of open findings, and whether some may be missing."""
     first = datetime.combine(among[0].start, time(), UTC)
     since = Finding.objects.of_store(store.pk).filter(pk__gte=ids.derived_id(ids.FINDING, first, bytes(10)))
     counts, opened, is_cut = Counter[tuple[int, Group]](), 0, False

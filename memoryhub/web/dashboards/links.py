@@ -11,8 +11,7 @@ from memoryhub.web.dashboards.period import Column
 
 
 class Links:
-    """URLs of the audit for one author or all authors: of one store, or of all active stores that the person may
-    see."""
+    """URLs of the audit of one store or all stores, for one author or all authors."""
 
     def __init__(self, store: str = "", author: str = "") -> None:
         self._place = reverse("store_audit", args=[store]) if store else reverse("audit")
@@ -36,7 +35,6 @@ class Links:
 
 
 def days(start: date, end: date | None = None) -> dict[str, str]:
-    """Return filters for the entries from the day `start` (UTC) to the day before `end`, or for all since `start` if
-    `end` is None."""
+    """Return filters for the entries from the day `start` (UTC) to the day before `end`; None means up to now."""
     found = {"from": f"{start:%Y-%m-%d}T00:00Z"}
     return found | ({"to": f"{end:%Y-%m-%d}T00:00Z"} if end else {})

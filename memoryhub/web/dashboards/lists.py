@@ -1,4 +1,4 @@
-"""The lists of a store's dashboard: memories that need attention, and how long versions have been awaiting review."""
+"""The lists of a store's dashboard: memories that need attention, and the waiting versions by age."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -25,8 +25,7 @@ AGES = (timedelta(days=1), timedelta(days=7), timedelta(days=30))
 
 
 def memory_lists(store: MemoryStore, lists: Mapping[str, Any]) -> list[Picture]:
-    """Return three charts of memories: those that were read before anyone reviewed them, those that grow fast, and
-    those that were never read."""
+    """Return three charts of memories: those read before any review, those that grow fast, and those never read."""
     added = {str(pk): int(count) for pk, count in lists.get("growing", ())}
     ids = {*lists.get("risky", ()), *lists.get("unread", ()), *added}
     memories = {memory.pk: memory for memory in Memory.objects.among(store.id, ids).live().select_related("head")}
@@ -49,9 +48,9 @@ def memory_lists(store: MemoryStore, lists: Mapping[str, Any]) -> list[Picture]:
 
 
 def lists_of(store: MemoryStore, now: datetime) -> Mapping[str, Any]:
-    """Return the lists of a store's memories, in the form that `figures.lists_of` returns.
+    """Return the lists of a store's memories, as `figures.lists_of` returns them.
 
-    For a small store, the lists are computed now. For a large store, a background task has computed them.
+    The lists of a large store come from a background task.
     """
     if store.memory_count <= figures.SMALL:
         return figures.lists_of(store.pk, now)
@@ -60,8 +59,7 @@ def lists_of(store: MemoryStore, now: datetime) -> Mapping[str, Any]:
 
 
 def never_read(stores: Sequence[str]) -> Picture:
-    """Return the chart of the memory stores that have memories which no agent ever read. The numbers are the newest
-    stored ones."""
+    """Return the chart of the memory stores with memories that no agent ever read."""
     counted = {made.pk: made.lists for made in Figures.objects.filter(pk__in=stores)}
     counts = {pk: int(lists.get("unread_count") or 0) for pk, lists in counted.items()}
     found = MemoryStore.objects.filter(pk__in=[pk for pk, count in counts.items() if count]).by_name()
@@ -142,8 +140,7 @@ def _of_memories(
 
 
 def backlog(store: MemoryStore, now: datetime) -> Picture:
-    """Return the chart of the unreviewed versions that agents wrote: their number in each range of age, counted up to
-    MOST."""
+    """Return the chart of a store's unreviewed versions by agents: their number in each range of age, up to MOST."""
     entries = AuditEntry.objects.of_chain(store.pk)
     bounds = [_first_since(entries, now - age) for age in AGES]
     ends: list[int | None] = [None, *bounds]
@@ -186,7 +183,7 @@ def review_url(**filters: str) -> str:
 
 
 def _first_since(entries: Any, moment: datetime) -> int:
-    """Return the seq of the first entry at or after a moment. If there is none, return the last seq plus one."""
+    """Return the seq of the first entry at or after a moment, or the last seq plus one."""
     found = entries.filter(at__gte=moment).order_by("at", "seq").values_list("seq", flat=True).first()
     if found is not None:
         return int(found)

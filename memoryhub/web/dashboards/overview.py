@@ -42,7 +42,7 @@ SUGGESTED = 200
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """The data for the charts of a dashboard. `awaiting` are the stores whose waiting versions are counted."""
+    """The data for the charts of a dashboard. In the stores `awaiting`, waiting versions are counted."""
 
     stores: Sequence[str]
     awaiting: Sequence[str]
@@ -60,8 +60,10 @@ class Board:
 @require_GET
 @signed_in
 def overview(request: Request) -> HttpResponse:
-    """Show the dashboard of all active stores of the person, or of one of them. Versions that await review are also
-    counted in archived stores, as in the inbox."""
+    """Show the dashboard of all active stores of the person, or of one of them.
+
+    Versions that await review are also counted in archived stores.
+    """
     visible, now = MemoryStore.objects.visible_to(person(request)), timezone.now()
     mine, chosen = visible.active(), Chosen.of(request.GET.dict(), default="7")
     board, one = _of_person(visible, chosen, now)
@@ -138,7 +140,7 @@ def _export(request: Request, board: Board, pictures: Sequence[Picture], store_i
 
 
 def _of_person(visible: Any, chosen: Chosen, now: datetime) -> tuple[Board, MemoryStore | None]:
-    """Return (board of the selected store, that store). Without a selection, return (board of all stores, None)."""
+    """Return the board of the selected store, and the store. Without a selection: the board of all stores, and None."""
     mine = visible.active()
     one = mine.filter(pk=chosen.store).first() if chosen.store else None
     stores = [one.pk] if one else list(mine.by_name().values_list("pk", flat=True)[:MOST_STORES])
@@ -205,10 +207,7 @@ def _name_in(stores: Sequence[str], author: str) -> str:
 
 
 def _agents(request: Request, stores: Sequence[str]) -> list[Agent]:
-    """Return the agents that the filter suggests: those with a key to one of the stores.
-
-    A superuser who has not selected a store gets all agents. At most SUGGESTED agents are returned.
-    """
+    """Return the agents that the filter suggests, at most SUGGESTED."""
     found = Agent.objects.order_by("folded_name")
     if not person(request).is_superuser or len(stores) == 1:
         found = found.filter(Q(keys__all_stores=True) | Q(keys__stores__in=stores)).distinct()

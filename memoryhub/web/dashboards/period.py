@@ -54,8 +54,11 @@ class Column:
 
 
 def columns(first: date, today: date) -> tuple[Column, ...]:
-    """Return the columns from the day `first` to `today`. Each column is a day; a week if there are more than MOST_DAYS
-    days; a month if there are more than MOST_WEEKS weeks; a year if there are more than MOST_MONTHS months."""
+    """Return the columns from the day `first` to `today`.
+
+    A column is a day; a week for more than MOST_DAYS days, a month for more than MOST_WEEKS weeks, a year for more than
+    MOST_MONTHS months.
+    """
     days = (today - first).days + 1
     if days <= MOST_DAYS:
         return _between([first + timedelta(days=number) for number in range(days)], today, "j M", "j F Y")

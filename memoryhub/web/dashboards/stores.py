@@ -1,4 +1,4 @@
-"""Recent facts of stores: their activity, the versions that await review, and the latest acts of people."""
+"""Recent facts of stores: their activity, their waiting versions, and the latest acts of people."""
 
 import heapq
 from collections import Counter
@@ -65,7 +65,7 @@ def _facts(store: str, calls: Counter[tuple[str, date]], errors: Counter[tuple[s
 
 
 def _by_day(stores: Sequence[str], more: Newer, start: date) -> tuple[Counter[tuple[str, date]], ...]:
-    """Return two counters by (store id, day): one of all operations, and one of those that ended with an error."""
+    """Return two counters by (store id, day): of all operations, and of the operations with an error."""
     calls, errors = Counter[tuple[str, date]](), Counter[tuple[str, date]]()
     rows = Activity.objects.of_stores(stores).in_sum().since(start).summed("store_id", "day", "outcome")
     for store, day, outcome, count in rows:
@@ -79,8 +79,7 @@ def _by_day(stores: Sequence[str], more: Newer, start: date) -> tuple[Counter[tu
 
 
 def waiting(stores: Sequence[str]) -> tuple[str, datetime | None]:
-    """Return the number of versions that await review, as text and up to MOST, and the time of the oldest one (None if
-    there is none)."""
+    """Return the number of versions that await review, as text and up to MOST, and the time of the oldest (or None)."""
     found = MemoryVersion.objects.filter(store__in=stores).unreviewed()
     count = len(found.order_by().values_list("seq", flat=True)[:MOST])
     if not count:
@@ -99,8 +98,7 @@ def open_proposals(stores: Sequence[str]) -> int:
 def acts_of_people(stores: Sequence[str], today: date) -> list[Act]:
     """Return the ACTS latest acts of people in these stores, newest first.
 
-    Only people active in the last 30 days are considered. For each pair of a store and a person, at most ACTS entries
-    are read, and at most LOOKED_AT pairs are considered.
+    Only people active in the last 30 days are considered, and at most LOOKED_AT pairs of a store and a person.
     """
     people = Activity.objects.of_stores(stores).by_author().since(today - timedelta(days=30))
     people = people.filter(author__gte=ids.USER, author__lt=ids.USER[:-1] + "`")

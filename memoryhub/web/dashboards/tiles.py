@@ -26,8 +26,10 @@ BOX = (88, 28)
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """One number with its label and link. `points` is a sparkline of the last days; `since` is the time of the oldest
-    item, and `last` that of the newest."""
+    """One number with its label and link.
+
+    `points` is a sparkline of the last days. `since` is the time of the oldest item, `last` that of the newest.
+    """
 
     icon: str
     name: str
@@ -43,14 +45,15 @@ class Tile:
 def tiles_of_all(
     found: Figures, stores: Sequence[str], awaiting: Sequence[str], today: date, chosen: Chosen, user: User
 ) -> list[Tile]:
-    """Return the tiles for all stores of a person, or for the selected store. If an agent is selected, activity is that
-    of the agent."""
+    """Return the tiles for all stores of a person, or for the selected store. The activity is that of the selected
+    agent, if any."""
     activity = _since_yesterday(found, today, Links(chosen.store, chosen.agent))
     return [*_waiting(awaiting, chosen.store, user), *activity, *_refused(stores, today, chosen.agent)]
 
 
 def tiles_of_store(found: Figures, store: MemoryStore, today: date, agent: str, user: User) -> list[Tile]:
-    """Return the tiles for one store, with a tile for its size. If `agent` is given, activity is that of the agent."""
+    """Return the tiles for one store, with a tile for its size. The activity is that of the `agent`, unless it is
+    empty."""
     held = Tile(
         "file-text",
         _("Memories"),
@@ -63,8 +66,8 @@ def tiles_of_store(found: Figures, store: MemoryStore, today: date, agent: str, 
 
 
 def _waiting(stores: Sequence[str], one: str, user: User) -> list[Tile]:
-    """Return a tile for the versions and proposals that await `user`, in those of the stores in which `user` decides.
-    Return an empty list if there is no such store. If `one` is a store, the tile links to the inbox of this store."""
+    """Return a tile for what awaits `user` in the stores in which `user` decides. It links to the inbox of the store
+    `one`, if given."""
     stores = list(MemoryStore.objects.filter(pk__in=stores).reviewed_by(user).order_by().values_list("pk", flat=True))
     if not stores:
         return []
@@ -78,8 +81,7 @@ def _waiting(stores: Sequence[str], one: str, user: User) -> list[Tile]:
 
 
 def _refused(stores: Sequence[str], today: date, agent: str) -> list[Tile]:
-    """Return a tile if keys exceeded their limit of calls since yesterday: keys of the agent, if `agent` is not empty.
-    The tile links to the store with the last refused call."""
+    """Return a tile if keys (of the `agent`, if given) exceeded their limit of calls since yesterday."""
     rows = RefusedCalls.objects.of_stores(stores).since(today - timedelta(days=1))
     if agent:
         rows = rows.filter(key__in=Key.objects.filter(agent=agent).values("pk"))

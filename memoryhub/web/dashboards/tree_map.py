@@ -1,5 +1,4 @@
-"""The tree map of a store: the area of a memory shows its size, the colour its last read, and an outline that it awaits
-review."""
+"""The tree map of a store: area shows size, colour the last read, and an outline what awaits review."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -35,9 +34,11 @@ NEVER, SEVERAL = len(HEAT) + 1, len(HEAT) + 2
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """A rectangle of the map. `x` and `width` are in per cent, `y` and `height` in pixels. `line` is the position of
-    its label, or 0 if there is no room for a label. `heat` is the number of its colour (see HEAT, NEVER and SEVERAL);
-    it is None for a directory that is drawn around others."""
+    """A rectangle of the map: `x` and `width` in per cent, `y` and `height` in pixels.
+
+    `line` is the position of the label, or 0 if there is no room for it. `heat` is the number of the colour; it is None
+    for a directory around other rectangles.
+    """
 
     x: float
     y: float
@@ -53,8 +54,8 @@ class Tile:
 
 @dataclass(frozen=True, slots=True)
 class _MemoryFacts:
-    """Facts for the map: when each memory was last read, and the ids of the memories that await review. `places` are
-    the paths of directories drawn as a whole that contain memories awaiting review."""
+    """When each memory was last read, and the ids of the memories, and the directories (`places`), that await
+    review."""
 
     read: Mapping[str, datetime | None]
     waiting: frozenset[str]
@@ -86,10 +87,7 @@ def picture(store: MemoryStore, lists: Mapping[str, Any], now: datetime) -> Pict
 
 
 def _waiting(store: MemoryStore, root: Node, read: Mapping[str, datetime | None], heads: set[str]) -> _MemoryFacts:
-    """Return the facts for the map: when each memory was last read, and which memories await review.
-
-    If a memory that awaits review has no rectangle of its own, the directory in which it is drawn is in `places`.
-    """
+    """Return the facts for the map: when each memory was last read, and which memories await review."""
     unreviewed = MemoryVersion.objects.filter(store=store, memory__deleted_at=None).unreviewed().order_by("seq")
     rows = list(unreviewed.values_list("memory_id", "memory__path")[:MOST])
     places = frozenset(_place(root, path) for pk, path in rows if pk not in read)
@@ -140,7 +138,7 @@ def _label(node: Node) -> str:
 
 
 def _name(node: Node, facts: _MemoryFacts, waits: bool) -> str:
-    """Return words for a rectangle: its path, its size, the last read of a memory, and whether it awaits review."""
+    """Return words for a rectangle: path, size, last read, and whether it awaits review."""
     place, many = node.path or paths.ROOT, {"count": number(node.count)}
     if node.memory:
         words = [size(node.size), _read(facts.read.get(node.memory))]

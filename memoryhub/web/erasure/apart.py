@@ -1,4 +1,4 @@
-"""The memories that a search finds with the words of a text to erase, although no spelling of the text covers them."""
+"""The memories that have the words of a text to erase, but none of its spellings."""
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,8 +28,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Apart:
-    """The first MOST of the memories that were found, the number of all that were found, and whether every memory was
-    compared."""
+    """The first MOST memories, the number of all that were found, and whether every memory was compared."""
 
     rows: Sequence[Row]
     count: int
@@ -37,8 +36,7 @@ class Apart:
 
 
 def memories(subject: Iterable[str], stores: Mapping[str, MemoryStore], known: Sequence[str] = ()) -> Apart:
-    """Return the live memories that a search for one of the texts finds and that contain none of the `known`
-    spellings."""
+    """Return the live memories that a search for the texts in `subject` finds, and that contain no `known` spelling."""
     until, is_whole = time.perf_counter() + SECONDS, True
     found: dict[str, Row] = {}
     for text in subject:

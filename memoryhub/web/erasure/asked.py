@@ -1,6 +1,6 @@
 """The texts that a person wants to erase from several stores, and the results so far.
 
-They are passed from page to page as a signed text in request bodies, so that the hub does not store them.
+They are passed between pages as a signed text in request bodies, so the hub does not store them.
 """
 
 from __future__ import annotations
@@ -27,10 +27,9 @@ class BadAsked(ValueError):
 class Searched:
     """The result of the search of a store.
 
-    `terms` are the texts to erase there, and `digest` is a digest of their places. `spellings` are the spellings of
-    these texts that were found. `near` are similar texts and other forms of names, which are erased only if a person
-    ticks them. `held` are the legal holds that forbid the erasure, `elsewhere` counts the texts that people have to
-    change themselves, and `imports` are the ids of the open imports that the erasure cancels.
+    `terms` are the texts to erase there, and `spellings` the spellings that were found. `near` are similar texts, which
+    are erased only if a person ticks them. `held` are the legal holds that forbid the erasure. `elsewhere` counts the
+    texts that people have to change themselves. `imports` are the ids of the open imports that the erasure cancels.
     """
 
     terms: tuple[str, ...]
@@ -58,10 +57,9 @@ class Searched:
 class Asked:
     """The texts and the stores of a request, and the results so far by store.
 
-    `off` are the spellings that the person unticked. `on` are the spellings that the person ticked although they are
-    not ticked by default. `left_out` are the unticked stores; `large` are the stores whose search would take too long
-    for this page. `erased` has the texts that were erased in each finished store, and `left` the spellings that were
-    kept there on purpose. `group` is in the audit entry of each erasure.
+    `off` are the spellings that the person unticked, `on` those that the person ticked. `left_out` are the unticked
+    stores; `large` are stores whose search would take too long. `erased` has the erased texts of each finished store,
+    `left` the spellings that were kept there. `group` is in the audit entry of each erasure.
     """
 
     group: str
@@ -92,8 +90,7 @@ class Asked:
 
     @property
     def listed(self) -> list[Spelling]:
-        """Return the first MOST_SPELLINGS spellings: each is shown with a checkbox. If there are more, the next search
-        after the erasure finds them."""
+        """Return the first MOST_SPELLINGS spellings, which are shown with checkboxes."""
         return self.spellings[:MOST_SPELLINGS]
 
     @property
@@ -115,16 +112,15 @@ class Asked:
         return replace(self, stores=named, searched=kept, large=tuple(store for store in self.large if store in stores))
 
     def without_held(self) -> Asked:
-        """Return the request without the results of stores in which a hold protects a place, so that these stores are
-        searched again."""
+        """Return the request without the results of stores with a hold, so that these stores are searched again."""
         return replace(self, searched={store: result for store, result in self.searched.items() if not result.held})
 
     def ticked(self, texts: set[str], near: set[str], stores: set[str]) -> Asked:
-        """Return the request after a person has changed the ticks. `texts` and `near` are the ticked spellings, and
-        `stores` the ticked stores.
+        """Return the request after a change of the ticks: `texts` and `near` are ticked spellings, `stores` ticked
+        stores.
 
-        If the ticks change which texts would be erased in a store, the results of the store are dropped. Each new
-        spelling in `near` becomes a text to erase, with spellings of its own; then all stores are searched again.
+        The results of a store are dropped if other texts would be erased there. After a new spelling in `near`, all
+        stores are searched again.
         """
         known = self.listed
         off = self.off | {one.text for one in known if one.same} - texts
@@ -164,8 +160,7 @@ class Asked:
 
 
 def _summed(spellings: Any) -> list[Spelling]:
-    """Return each spelling once, with the number of its places in all stores: first those with `same`, then the others,
-    each part by the number of places."""
+    """Return each spelling once, with the number of its places in all stores."""
     counts: dict[str, tuple[int, bool]] = {}
     for one in spellings:
         counts[one.text] = (counts.get(one.text, (0, True))[0] + one.places, one.same)

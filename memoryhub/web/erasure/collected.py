@@ -1,7 +1,7 @@
-"""The archive for a person who asks what is stored about them: a report to read, and every place as JSON Lines.
+"""The archive for a person who asks what is stored about them: a report, and every place as JSON Lines.
 
-It contains every place that an erasure of the same spellings would find, and who read it. An administrator checks the
-archive before handing it over, because a memory can also be about other people.
+It has every place that an erasure of the same spellings would find, and who read it. An administrator checks the
+archive first, because a memory can also be about other people.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -44,10 +44,10 @@ VERSIONS = 100
 
 @dataclass(slots=True)
 class Part:
-    """The contents of the archive for one store: its directory in the archive, and the rows of the report.
+    """The contents of the archive for one store: its directory, and the rows of the report.
 
-    There may have been unknown reads: entries or versions were removed (`is_cut`), Claude read a copy of the store
-    (`was_copied`), the texts were in a download (`was_exported`), or not every search was examined (`unsearched`).
+    Some reads may be unknown: entries or versions were removed (`is_cut`), Claude read a copy (`was_copied`), the texts
+    were in a download (`was_exported`), or not every search was examined (`unsearched`).
     """
 
     store: MemoryStore
@@ -77,8 +77,8 @@ def chosen(asked: Asked) -> list[str]:
 
 
 def answer(asked: Asked, stores: Mapping[str, MemoryStore], user: User, act: Callable[[], Act]) -> HttpResponse:
-    """Write an audit entry for each ticked store in which a text was found, and return the archive. Each entry records
-    a new act that `act` returns."""
+    """Write an audit entry for each ticked store with one of the texts, and return the archive. `act` returns a new act
+    for each entry."""
     at, names, parts = timezone.now(), Names(), []
     for id in chosen(asked):
         found, name = asked.searched[id], stores[id].name.replace("/", " ").strip() or id
@@ -92,10 +92,7 @@ def answer(asked: Asked, stores: Mapping[str, MemoryStore], user: User, act: Cal
 def _files(
     parts: Sequence[Part], asked: Asked, user: User, at: datetime, unsearched: Sequence[MemoryStore]
 ) -> Iterator[tuple[str, Iterable[bytes]]]:
-    """Yield the files of the archive: those of each store, then the report.
-
-    The report is last, because it describes the files before it.
-    """
+    """Yield the files of the archive: those of each store, then the report."""
     for part in parts:
         yield f"{part.directory}/places.jsonl", _places(part, user)
         yield f"{part.directory}/elsewhere.jsonl", _elsewhere(part, asked, user)
@@ -116,8 +113,7 @@ def _places(part: Part, user: User) -> Iterator[bytes]:
 
 
 def _remember(part: Part, told: JsonRow) -> None:
-    """Add the place `told` to `part`: the numbers of its versions, and a row for the report if the report has room for
-    it."""
+    """Add the place `told` to `part`."""
     versions: Any = told.get("versions", ())
     if versions and isinstance(memory := told["memory"], str):
         part.memories.setdefault(memory, set()).update(version["number"] for version in versions)
@@ -134,8 +130,7 @@ def _has(text: str, terms: Sequence[str]) -> bool:
 
 
 def _cut(text: str, terms: Sequence[str]) -> str:
-    """Return a line of a text. If it is long, return only the part up to AROUND characters before and after the first
-    place at which one of the `terms` begins."""
+    """Return a line of a text, or the part around the first of the `terms` if the line is long."""
     at = max(0, min(place for term in terms if (place := text.find(term)) >= 0) - AROUND)
     return ("…" if at else "") + text[at : at + 2 * AROUND] + ("…" if at + 2 * AROUND < len(text) else "")
 
@@ -160,8 +155,7 @@ def _reads(part: Part) -> Iterator[bytes]:
 
 
 def _seen(part: Part, memory: Memory, numbers: Sequence[int]) -> Iterator[Seen]:
-    """Yield each answer that showed one of the versions with these `numbers`, newest first. If there may have been
-    answers that are not found, note the reason in `part`."""
+    """Yield each answer that showed one of the versions with these `numbers`, newest first."""
     rows = blame.between(memory, numbers[0], numbers[-1], numbers[-1] - numbers[0] + 1).rows
     wanted, before = Wanted.of(memory.store_id, rows, dict.fromkeys(numbers)), None
     _note_unknown(part, memory, [row for row in rows if row.number in numbers])
@@ -190,8 +184,7 @@ def _read(memory: Memory, seen: Seen) -> JsonRow:
 
 
 def _texts(part: Part) -> Iterator[tuple[str, Iterable[bytes]]]:
-    """Yield (path in the archive, the whole text) of each live memory that has one of the terms of `part` in its text
-    or in its path."""
+    """Yield (path in the archive, whole text) of each live memory with one of the terms of `part`."""
     names = Names()
     for ids in in_parts(sorted(part.memories)):
         for memory in Memory.objects.among(part.store.pk, ids).live().select_related("text").order_by("path"):

@@ -1,6 +1,6 @@
 """Forms for the texts to erase and for the confirmation.
 
-The texts only appear in the bodies of requests and responses: never in a URL, a message, a cookie or a session.
+The texts are only in the bodies of requests and responses: never in a URL, a message, a cookie or a session.
 """
 
 from collections.abc import Iterable, Sequence
@@ -29,9 +29,9 @@ def terms_of(form: QueryDict) -> list[str]:
 
 
 def checked(texts: Iterable[str], most: int = MOST) -> list[str]:
-    """Return the distinct texts in their order.
+    """Return the distinct texts in order.
 
-    Raise BadTerms if a text is invalid, if there are no texts, or if there are more than `most`.
+    Raise BadTerms if a text is invalid, or for no texts or more than `most`.
     """
     terms = list(dict.fromkeys(text for text in texts if text))
     if not terms:
@@ -60,8 +60,7 @@ def checked(texts: Iterable[str], most: int = MOST) -> list[str]:
 
 
 class ConfirmForm(forms.Form):
-    """A confirmation of an erasure, for which the person types the first text, and a note that contains none of the
-    texts."""
+    """A confirmation for which the person types the first text, and a note without any of the texts."""
 
     confirm = forms.CharField(
         label=_("Confirmation"), required=True, strip=False,

@@ -1,9 +1,7 @@
-"""The letter of an erasure over several stores, to print for the person who asked: which stores, what, by whom and
-when.
+"""The letter of an erasure over several stores, to print for the person who asked.
 
-Right after the erasure, the letter names the spellings. The hub does not keep the spellings, so a letter opened later
-does not name them. Beside the letter are the memories to read, because other statements about the person were not
-erased.
+The hub does not keep the erased spellings, so only the letter right after the erasure names them. Beside the letter are
+memories to read, because other statements about the person were not erased.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,8 +34,8 @@ WHY: dict[How, str | Promise] = {
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A store in which the texts were erased: its receipt, the erased texts if they are known, and the note of its
-    audit entry. Later erasures mask that note."""
+    """A store in which the texts were erased: its receipt, the texts if they are known, and the note of its audit
+    entry."""
 
     store: MemoryStore
     receipt: Receipt
@@ -52,8 +50,8 @@ class Row:
 
     @property
     def left(self) -> Sequence[str]:
-        """Return the marks of the spellings that were left in the store. A mark stands for a spelling, because the
-        receipt does not contain the text of the spelling."""
+        """Return marks for the spellings that were left in the store. The receipt does not contain the spellings
+        themselves."""
         return [one["mark"] for one in self.receipt.content.get("spellings", {}).get("left", ())]
 
     @property
@@ -78,8 +76,7 @@ class Failed:
 def after(
     request: Request, stores: Mapping[str, MemoryStore], asked: Asked, outcomes: Sequence[Outcome]
 ) -> HttpResponse:
-    """Show the letter right after the erasures, with a button that continues with the stores in which nothing was
-    erased yet."""
+    """Show the letter right after the erasures, with a button that continues with the other stores."""
     done = {outcome.store: asked.searched[outcome.store].terms for outcome in outcomes if outcome.how is How.DONE}
     erased = {**asked.erased, **done}
     left = {one.text for store in done for one in asked.searched[store].spellings if not asked.takes(one)} | asked.left
@@ -109,8 +106,7 @@ def after(
 @require_safe
 @signed_in
 def letter(request: Request, group: str) -> HttpResponse:
-    """Show the letter of the erasures that were done together under the id `group`. It covers only the stores that the
-    person administers."""
+    """Show the letter of the erasures with the id `group`, for the stores that the person administers."""
     stores = {store.id: store for store in MemoryStore.objects.administered_by(person(request))}
     return _show(request, stores, group, {}, {})
 
@@ -152,9 +148,7 @@ def _row(store: MemoryStore, receipt: Receipt, texts: Sequence[str]) -> Row:
 
 
 def _memories(receipt: Receipt, entry: AuditEntry | None) -> list[Memory]:
-    """Return the memories to read after an erasure, sorted by path. A live memory is among them if the erasure changed
-    its newest version. A memory in the trash is among them if the erasure changed any of its versions. There are at
-    most `erasure.MOST_TOLD` of each; there are none if the erasure's entry is None."""
+    """Return the memories to read after an erasure, sorted by path; none without an `entry`."""
     if entry is None:
         return []
     newest = told_of(entry.input).get("newest", ())

@@ -1,4 +1,4 @@
-"""Lists every place of a store that contains some texts. The page that erases these texts links to the list.
+"""Lists every place of a store that contains some texts.
 
 The texts are passed between pages only in request bodies, and browsers must not cache the responses.
 """
@@ -55,11 +55,7 @@ class Asked:
 
 
 def _asked(store: MemoryStore, form: QueryDict, user: User) -> Asked:
-    """Return the texts to list. Raise BadTerms if they are invalid, or if the form has a list of spellings and none is
-    ticked.
-
-    If the form has no list of spellings, all spellings of the texts are listed.
-    """
+    """Return the texts to list. Raises BadTerms if they are invalid, or if no listed spelling is ticked."""
     subject, ticked = form.getlist("subject"), form.getlist("term")
     if subject and not ticked:
         raise BadTerms(_("No spelling was ticked. Tick at least one spelling."))

@@ -1,4 +1,4 @@
-"""The preview of an erasure: each place that would change, grouped by kind, with an excerpt of its text."""
+"""The preview of an erasure: each place that would change, with an excerpt of its text."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -49,7 +49,7 @@ class Excerpt:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One place that contains one of the texts to erase: the kind of place, its path and version, and an excerpt.
+    """A place that contains one of the texts to erase: its kind, path and version, and an excerpt.
 
     The excerpt is None if the place no longer contains the text.
     """
@@ -185,7 +185,7 @@ def _heads(store_id: str, found: Found) -> set[str]:
 
 @dataclass(frozen=True, slots=True)
 class Elsewhere:
-    """A text that a person must change by hand, and the URL of the page for that (empty if there is no page)."""
+    """A text that a person must change by hand, and the URL of the page for it (may be empty)."""
 
     title: Words
     text: str
@@ -269,7 +269,7 @@ def _rows_of(store_id: str, model: type[models.Model], ids: Sequence[str]) -> It
 
 
 def _versions(store_id: str, hits: Sequence[Hit]) -> dict[str, MemoryVersion]:
-    """Return {text id: the first version with this text} for the places in `hits` that are texts of memories."""
+    """Return {text id: the first version with this text} for the texts in `hits`."""
     texts = {hit.id for hit in hits if hit.kind == "text"}
     found: dict[str, MemoryVersion] = {}
     for part in in_parts(sorted({hit.memory for hit in hits if hit.memory and hit.kind == "text"})):
@@ -283,8 +283,7 @@ def _versions(store_id: str, hits: Sequence[Hit]) -> dict[str, MemoryVersion]:
 
 
 def _strings(value: object) -> list[str]:
-    """Return all strings in a JSON value. If the value is a text, it is parsed as JSON first; a text that is not JSON
-    is returned as it is."""
+    """Return all strings in a JSON value, which may be given as JSON text."""
     if isinstance(value, str):
         try:
             value = json.loads(value)
@@ -305,8 +304,7 @@ def _inside(value: object) -> Iterator[str]:
 
 
 def _excerpt(texts: Iterable[object], terms: Sequence[str]) -> Excerpt | None:
-    """Return an excerpt of the first of the `texts` that contains one of the `terms`, around the first place of a term
-    in it. Return None if there is none."""
+    """Return an excerpt of the first of the `texts` with one of the `terms`, or None."""
     longest: Callable[[str], int] = len
     for text in texts:
         if not isinstance(text, str):

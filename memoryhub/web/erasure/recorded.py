@@ -10,8 +10,10 @@ from memoryhub.models import AuditEntry, MemoryStore, Receipt, User
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A receipt of a store. `who` and `note` are from the receipt's audit entry, in which later erasures mask them. If
-    retention has removed the entry, only the person's name is known."""
+    """A receipt of a store, with the author (`who`) and the `note` of its audit entry.
+
+    Without the entry, only the person's name is known.
+    """
 
     receipt: Receipt
     store: MemoryStore
@@ -20,8 +22,7 @@ class Listed:
 
 
 def listed(receipts: Sequence[Receipt], stores: Mapping[str, MemoryStore]) -> list[Listed]:
-    """Return the receipts, each with its store, its author and its note, in the same order. `stores` has the stores by
-    id."""
+    """Return the receipts in order, each with its store, author and note. `stores` is {id: store}."""
     wanted = Q(pk__in=())
     for receipt in receipts:
         wanted |= Q(chain=receipt.store, seq=receipt.content.get("entry"))

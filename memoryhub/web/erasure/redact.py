@@ -53,8 +53,8 @@ class RedactForm(NoteForm):
 class Refusal:
     """The reason why a version cannot be redacted.
 
-    `why` is `newest` (it is the newest version of a live memory), `held` (a legal hold keeps it), or `redacted` (it is
-    redacted already).
+    `why` is `newest` (the newest version of a live memory), `held` (kept by a legal hold) or `redacted` (already
+    redacted).
     """
 
     why: str
@@ -110,7 +110,7 @@ def _refusal(store: MemoryStore, memory: Memory, version: MemoryVersion) -> Refu
 
 
 def _same_text(memory: Memory, version: MemoryVersion) -> list[int]:
-    """Return the numbers of other versions with the same text as this version; the redaction does not change them."""
+    """Return the numbers of other versions with the same text."""
     if version.text_id is None:
         return []
     same = MemoryVersion.objects.of_memory(memory).filter(text_id=version.text_id).exclude(pk=version.pk)

@@ -1,4 +1,4 @@
-"""Removing whole memories permanently, with their history, after a page that lists what is removed and what is kept."""
+"""Removing whole memories permanently, with their history, after a preview."""
 
 from django import forms
 from django.contrib import messages
@@ -28,8 +28,8 @@ MOST = 200
 
 
 class RemoveForm(NoteForm):
-    """A confirmation, for which the person types the name of the memory, or the name of the memory store if there are
-    several memories; and a note."""
+    """A confirmation with a note, for which the person types the name of the memory. For several memories, it is the
+    name of the store."""
 
     name = forms.CharField(
         label=gettext_lazy("Type it to confirm"), strip=False,
@@ -52,8 +52,8 @@ class RemoveForm(NoteForm):
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_store(Role.ADMIN)
 def remove(request: Request, store: MemoryStore) -> HttpResponse:
-    """Show which memories will be removed permanently; their ids are in `id` of the URL or form. On POST, remove them
-    if the person has typed the name.
+    """Show which memories will be removed permanently: `id` in the URL or form. On POST, remove them if the person has
+    typed the name.
 
     If none of the memories exists, redirect to the trash.
     """
@@ -108,8 +108,7 @@ def _say(request: Request, store: MemoryStore, memories: list[Memory], done: int
 
 
 def _proof(store: MemoryStore, memories: list[Memory], done: int) -> str:
-    """Return a sentence on how the removal of `done` memories can be proved: by exporting the audit entries with their
-    proofs. There is no receipt, because only an erasure has one."""
+    """Return a sentence on how the removal of `done` memories can be proved."""
     export = reverse("export_store", args=[store.pk]) + "?format=signed"
     if done > 1:
         sentence = _('The proof is <a href="{}">entries of the audit</a>: <a href="{}">export them for an auditor</a>.')

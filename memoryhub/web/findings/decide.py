@@ -47,8 +47,7 @@ def decide_all_findings(request: Request) -> HttpResponse:
 
 
 def _decided(request: Request, stores: Sequence[str]) -> HttpResponse:
-    """Decide about the findings that the submitted form names, in these stores: one (field `one`) or all that are
-    selected (field `finding`). Before a dismissal, ask for a reason."""
+    """Decide about the findings that the form names. Before a dismissal, ask for a reason."""
     name, _colon, one = request.POST.get("one", "").partition(":")
     decision = name or request.POST.get("decision", "")
     if decision not in STATES:
@@ -70,8 +69,8 @@ def _chosen(named: Sequence[str]) -> list[str]:
 
 
 def _mine(request: Request, chosen: Sequence[str], stores: Sequence[str]) -> Mapping[str, list[str]]:
-    """Return {store: ids} of the findings in `chosen` about which the person may decide. Raise PermissionDenied if the
-    person may decide about none of them."""
+    """Return {store: ids} of the findings in `chosen` that the person may decide. Raises PermissionDenied if there are
+    none."""
     by_store: dict[str, list[str]] = defaultdict(list)
     rows = Finding.objects.filter(pk__in=chosen, store_id__in=stores).order_by("store_id", "id")
     for store, id in rows.values_list("store_id", "pk"):

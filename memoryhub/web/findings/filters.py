@@ -53,8 +53,11 @@ class Filter(KeyValues):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Conditions on findings. None means any. `path` is a memory or a directory with everything under it, and
-    `other_path` one whose findings are excluded. The `words` must all occur in the path of a finding's memory."""
+    """Conditions on findings; None means any.
+
+    `path` is a memory, or a directory with everything in it; `other_path` is one that is excluded. All `words` must
+    occur in the path of the memory.
+    """
 
     stores: Sequence[str]
     state: FindingState = FindingState.OPEN
@@ -74,7 +77,7 @@ class Wanted:
 
 
 def resolved(wanted: Filter, stores: Sequence[str]) -> Wanted:
-    """Look up the names in a filter; only stores that the person may see count. Raise Malformed if the filter is
+    """Look up the names in a filter, in the stores that the person may see. Raise Malformed if the filter is
     invalid."""
     values = wanted.values
     known = {key: values[key] for key in ("store", NOT + "store", "path", NOT + "path") if key in values}

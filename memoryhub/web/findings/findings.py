@@ -1,4 +1,4 @@
-"""The lists of findings: sensitive text and signs of poisoning in memories, of all stores of a person or of one."""
+"""The lists of findings, of all stores of a person or of one."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -27,7 +27,7 @@ from memoryhub.web.review.inbox import visible_stores
 
 @dataclass(frozen=True, slots=True)
 class Tab:
-    """A tab for a state of findings, with the query string of the page that lists the findings in this state."""
+    """A tab for a state of findings, with the query string of its page."""
 
     state: FindingState
     label: str

@@ -1,7 +1,6 @@
 """Pages of findings across stores, newest first, with keys as cursors and bounded work.
 
-Within a store, an index returns the findings in order. A store is queried only when its newest finding may be the next
-one on the page.
+A store is queried only when its newest finding may be the next one on the page.
 """
 
 import re
@@ -44,9 +43,9 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Findings, newest first. `next` is the place where the next page begins, or None at the end.
+    """Findings, newest first. `next` is where the next page begins, or None at the end.
 
-    `stopped` means that the page ended early, because the scan for it had reached its limit of findings.
+    `stopped` means that the page ended early, at the limit of scanned findings.
     """
 
     ids: Sequence[str]
@@ -58,10 +57,10 @@ NOTHING = Page([], None)
 
 
 def page(wanted: Wanted, place: str = "", *, size: int = PAGE, walk: int = WALK) -> Page:
-    """Return at most `size` findings after `place`; if `place` is empty, the newest findings. Raise BadPlace if `place`
-    is invalid.
+    """Return at most `size` findings after `place`, or the newest ones if it is empty. Raise BadPlace if `place` is
+    invalid.
 
-    The page ends early once `walk` findings were scanned.
+    The page ends early after `walk` scanned findings.
     """
     if place and not _PLACE.fullmatch(place):
         raise BadPlace(place)
@@ -84,9 +83,7 @@ def page(wanted: Wanted, place: str = "", *, size: int = PAGE, walk: int = WALK)
 def worst(stores: Sequence[str], size: int, *, look: int = LOOK) -> Mapping[str, int]:
     """Return {finding id: number of other open findings in its memory} for the worst open finding of each memory.
 
-    The worst kinds are first; within a kind, the newest finding. If more than LOOK findings are open, each kind is read
-    separately and each memory once. So the findings of one memory cannot hide a finding of another memory or a worse
-    one.
+    The worst kinds are first; within a kind, the newest finding.
     """
     rows = list(islice(_rows(Wanted(stores), "", CHUNK), look + 1))
     first: dict[str, Row] = {}
@@ -104,11 +101,7 @@ def worst(stores: Sequence[str], size: int, *, look: int = LOOK) -> Mapping[str,
 
 
 def _add_newest(first: dict[str, Row], stores: Sequence[str], group: Group, size: int) -> None:
-    """Add the newest open findings of a group of kinds to `first`, one for each memory that is not yet in it, until it
-    has `size` findings.
-
-    A store is queried again for a kind only if its next finding may be the next one overall.
-    """
+    """Add to `first` the newest open findings of `group`, one for each new memory, up to `size` in all."""
     heads = _newest_of_kinds(stores, [kind.name for kind in KINDS.values() if kind.group == group])
     while heads and len(first) < size:
         head = heads.pop(heads.index(max(heads)))
@@ -147,10 +140,7 @@ def _paths(rows: Sequence[Row]) -> dict[str, str]:
 
 
 def _rows(wanted: Wanted, place: str, chunk: int) -> Iterator[Row]:
-    """Yield all findings after the place `place`, newest first, without filtering by path or kind.
-
-    A store is queried only if its newest finding may be the next one.
-    """
+    """Yield all findings after `place`, newest first, without filtering by path or kind."""
     waiting = deque(_begins(wanted, place))
     heads: list[tuple[Row, Iterator[Row]]] = []
     while waiting or heads:
@@ -179,10 +169,7 @@ def _after(found: FindingQuerySet, place: str) -> FindingQuerySet:
 
 
 def _begins(wanted: Wanted, place: str) -> list[tuple[str, str]]:
-    """Return (store id, id of its newest finding after `place`). The store with the newest finding is first.
-
-    Stores without a finding after `place` are left out.
-    """
+    """Return (store id, id of its newest finding after `place`), newest first, for the stores that have one."""
     of_store = _after(Finding.objects.filter(store_id=OuterRef("pk"), state=wanted.state), place)
     stores = MemoryStore.objects.filter(pk__in=wanted.stores)
     with_newest = stores.annotate(newest=Subquery(of_store.newest().values("id")[:1])).filter(newest__isnull=False)

@@ -1,5 +1,7 @@
-"""The page that removes the lines of a finding from its memory after a preview, and can undo later writes of sessions
-that read the lines."""
+"""The page that removes the lines of a finding from its memory, after a preview.
+
+It can also undo later writes of sessions that read the lines.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -78,8 +80,7 @@ def _item(request: Request, finding: Finding) -> Item:
 
 
 def _spread_of(item: Item) -> Callable[[User, Ticks], Spread | None]:
-    """Return a function that returns who has read the lines of a finding, and what these readers wrote afterwards. It
-    returns None if it is not known which versions contain the finding's text."""
+    """Return a function that returns who has read the lines of a finding, or None if this is not known."""
 
     def spread(user: User, ticks: Ticks) -> Spread | None:
         finding, memory = item.finding, item.memory
@@ -110,11 +111,7 @@ def _take_out(request: Request, item: Item, taken: TakeOut, asked: Asked) -> Don
 
 
 def _diff(taken: TakeOut, store_id: str) -> Diff:
-    """Return the diff of the finding's memory.
-
-    Values are masked before the lines are removed. Otherwise, what is left of a value in other lines might no longer be
-    recognised as sensitive.
-    """
+    """Return the diff of the finding's memory, with values masked."""
     cover = masking.cover_of(store_id, taken.change.memory)
     now = masking.masked(content_of(store_id, taken.change.now) or "", cover)
     left = without_numbers(masking.masked(taken.text, cover), taken.lines)
@@ -132,8 +129,7 @@ def _said(item: Item, taken: TakeOut, done: Done) -> str:
 
 
 def _review_words(item: Item, taken: TakeOut) -> str:
-    """Return a sentence about the review of the versions that added the lines: they are marked as reverted, or the
-    version of the finding still awaits review. Return "" if neither is so."""
+    """Return a sentence about the review of the versions that added the lines, or ""."""
     if taken.emptied:
         of = MemoryVersion.objects.among(item.store.pk, taken.emptied)
         words = ngettext(
@@ -150,19 +146,14 @@ def _review_words(item: Item, taken: TakeOut) -> str:
 
 @dataclass(frozen=True, slots=True)
 class AlsoWritten:
-    """The other memories that the session of a finding wrote: the newest version of each. `more` counts the memories
-    that are left out."""
+    """The newest versions of other memories that the session of a finding wrote; `more` counts those left out."""
 
     versions: list[MemoryVersion]
     more: int
 
 
 def _also_written(item: Item) -> AlsoWritten | None:
-    """Return the other memories that the session of a finding wrote, or None if there are none. A memory is left out if
-    its newest version by this session was reverted.
-
-    Only the newest MOST_ENTRIES entries of the session are searched.
-    """
+    """Return the other memories that the session of a finding wrote, or None if there are none."""
     if item.entry is None or item.entry.session is None:
         return None
     entries = AuditEntry.objects.of_chain(item.store.pk).of_session(item.entry.session).newest()
@@ -175,8 +166,10 @@ def _also_written(item: Item) -> AlsoWritten | None:
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """The labels of the button: for the current choices (`now`), and for no, one and several other changes. In `many`,
-    the page replaces # by the number of changes."""
+    """The labels of the button: for the current choices (`now`), and for no, one and many other changes.
+
+    In `many`, the page replaces # by a number.
+    """
 
     now: str
     none: str

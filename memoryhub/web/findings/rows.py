@@ -1,4 +1,4 @@
-"""The rows of the list of findings: the line with a finding, who wrote it, and which versions contain the value."""
+"""The rows of the list of findings: the line, its author, and the versions with the value."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ MOST_VERSIONS = 50
 class Standing:
     """The versions that contain a value: `first` to `last`.
 
-    `newest` means that `last` is the newest version. `more` means that later versions may contain the value too.
+    `newest` means that `last` is the newest version, `more` that later versions may contain the value too.
     """
 
     newest: bool
@@ -55,11 +55,11 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A finding as a row. `shown` is None if its text no longer exists or was not read. `standing` are the versions
-    that contain the value, as far as is known. `frozen` is the legal hold that forbids changes of the memory, and
-    `closer` the entry of the act that removed the text.
+    """A finding as a row.
 
-    `origin` is the author of an imported version; `entry` is then the entry of the import.
+    `shown` is None if the text no longer exists or was not read. `standing` are the versions known to contain the
+    value. `frozen` is the legal hold that forbids changes, `closer` the entry of the act that removed the text.
+    `origin` is the author of an imported version; `entry` is then the import.
     """
 
     finding: Finding
@@ -120,11 +120,8 @@ def in_rows(items: Iterable[Item]) -> Iterator[tuple[str, str, str]]:
 
 
 def items_of(ids: Sequence[str], user: User, at: datetime) -> list[Item]:
-    """Return the items of the findings with these `ids`, in the order of the ids. The number of queries does not depend
-    on the number of findings.
-
-    Findings whose memory has just been removed are left out.
-    """
+    """Return the items of the findings with these `ids`, in this order. Findings of memories that were just removed are
+    left out."""
     found = {f.pk: f for f in Finding.objects.filter(pk__in=ids).select_related("store", "decided_by")}
     findings = [found[id] for id in ids if id in found]
     stores = {finding.store_id for finding in findings}
@@ -161,8 +158,7 @@ def items_of(ids: Sequence[str], user: User, at: datetime) -> list[Item]:
 
 
 def _url(finding: Finding, standing: Standing | None) -> str:
-    """Return the URL of the line with the finding. It leads to the memory's page if only the newest version contains
-    the value, else to the page of the finding's version."""
+    """Return the URL of the line with the finding, on the page of the memory or of a version."""
     if standing is not None and standing.newest and standing.first == standing.last:
         return f"{reverse('memory', args=[finding.store_id, finding.memory_id])}#L{finding.line}"
     return f"{reverse('version', args=[finding.store_id, finding.version_id])}#L{finding.line}"
@@ -176,7 +172,7 @@ def _shown(finding: Finding, version: MemoryVersion | None, texts: "_Texts") -> 
 
 
 def _entries(findings: Iterable[Finding], versions: Mapping[str, MemoryVersion]) -> dict[tuple[str, int], AuditEntry]:
-    """Return {(store, seq): entry} of the entries that made the versions of the findings; `versions` has them by id."""
+    """Return {(store, seq): entry} for the entries that made the versions of the findings."""
     by_store: dict[MemoryStore, set[int]] = {}
     for finding in findings:
         if finding.version_id in versions:
@@ -229,7 +225,7 @@ class _Texts:
 def _standing(
     findings: Sequence[Finding], memories: Mapping[str, Memory], versions: Mapping[str, MemoryVersion], texts: _Texts
 ) -> dict[str, Standing]:
-    """Return {finding id: the versions that contain its value}. Findings whose text could not be read are left out."""
+    """Return {finding id: the versions that contain its value} for the findings whose text could be read."""
     values = {f.pk: text[f.start : f.end] for f in findings if (text := _text_of(f, versions, texts)) is not None}
     known = [finding for finding in findings if values.get(finding.pk)]
     later = _later(known, memories, versions)
@@ -262,10 +258,7 @@ def _has(version: MemoryVersion, finding: Finding, value: str, texts: _Texts) ->
 def _later(
     findings: Collection[Finding], memories: Mapping[str, Memory], versions: Mapping[str, MemoryVersion]
 ) -> dict[str, list[MemoryVersion]]:
-    """Return {memory id: versions after a finding's own version, newest first} for the memories of the findings.
-
-    These versions are the next MOST_VERSIONS after the finding's own version, and the newest version of the memory.
-    """
+    """Return {memory id: versions after a finding's own, newest first}: the next MOST_VERSIONS and the newest."""
     wanted = []
     for finding in findings:
         number, memory = versions[finding.version_id].number, memories[finding.memory_id]

@@ -1,5 +1,4 @@
-"""Scans of a store's history for sensitive text: starting, watching and cancelling them. Scans run in the
-background."""
+"""Scans of a store's history for sensitive text: starting, watching and cancelling them."""
 
 from dataclasses import dataclass
 from datetime import timedelta

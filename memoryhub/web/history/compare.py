@@ -1,5 +1,4 @@
-"""The comparison of two versions of a memory, in either direction, or of the changes that one person has not approved
-yet."""
+"""The comparison of two versions of a memory, or of the changes that a person has not approved yet."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -40,8 +39,7 @@ MOST_TICKS = 100
 class Options:
     """The options of a comparison; the URL leaves out default values.
 
-    `name` is written in the URL in place of the number `old`; `old` is 0 for a comparison with an empty text. `back` is
-    the page to which a decision leads back.
+    `name` replaces the number `old` in the URL; `old` is 0 for an empty text. A decision leads back to the page `back`.
     """
 
     old: int
@@ -88,13 +86,12 @@ class Options:
 
     @property
     def swapped(self) -> str | None:
-        """Return the query string with the versions swapped, or None if `old` is 0: then there is no other version."""
+        """Return the query string with the versions swapped, or None if `old` is 0."""
         return None if not self.old else self.query(**{"from": self.new, "to": self.old})
 
     @property
     def earlier(self) -> str | None:
-        """Return the query string of the comparison in which the number of both versions is one lower, or None if there
-        is no such comparison."""
+        """Return the query string with both version numbers one lower, or None if there is no such comparison."""
         return self._moved(-1) if min(self.old, self.new) > 1 else None
 
     @property
@@ -124,11 +121,10 @@ class Options:
 @require_GET
 @in_store(Role.VIEWER)
 def compare(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
-    """Compare two versions, `from` and `to` in the URL (numbers or ids); by default the newest and the one before it.
+    """Compare two versions, `from` and `to` in the URL (numbers or ids); by default the newest two.
 
-    `from` can be the word `approved`: then the comparison begins at the version that the person last approved. If the
-    person approved none, it begins at the last version before the unreviewed ones, or at an empty text if there is no
-    such version. If the version at which it should begin no longer exists, it begins at the version before `to`.
+    `from` can be `approved`: the version that the person last approved, or if there is none, the last version before
+    the unreviewed ones. A version that no longer exists is replaced by the one before `to`.
     """
     memory = memory_of(store, memory_id)
     written = request.GET.get("from", "")
@@ -165,14 +161,15 @@ def compare(request: Request, store: MemoryStore, memory_id: str) -> HttpRespons
 
 
 def _ticks(count: int) -> list[float]:
-    """Return the positions of the versions in their row, in per cent. Return an empty list for fewer than two versions,
-    or for more than MOST_TICKS."""
+    """Return the positions of the versions in their row, in per cent; none for more than MOST_TICKS."""
     return [round(100 * number / (count - 1), 2) for number in range(count)] if 1 < count <= MOST_TICKS else []
 
 
 def to_choose(memory: Memory) -> list[tuple[int, datetime, str]]:
-    """Return (number, time, author) of all versions, newest first. Return an empty list if there are more than
-    MOST_TICKS, or if some versions were removed."""
+    """Return (number, time, author) of all versions, newest first.
+
+    Return an empty list for more than MOST_TICKS versions, or if some were removed.
+    """
     if memory.version_count > MOST_TICKS or memory.removed_versions:
         return []
     columns = ("store_id", "number", "created_at", "seq", "origin")
@@ -215,12 +212,8 @@ def _compared(old: MemoryVersion | None, new: MemoryVersion, options: Options) -
 
 
 def _picked(memory: Memory, written: str, otherwise: int) -> tuple[MemoryVersion, str]:
-    """Return the requested version and an empty sentence.
-
-    If the requested version does not exist, return the version with the number `otherwise`, and a sentence that says
-    why. If no version was requested (`written` is empty), that sentence is empty. Raise Http404 if the version
-    `otherwise` does not exist either.
-    """
+    """Return the version `written`, or the version `otherwise` with a sentence that says why (else ""). Raises
+    Http404."""
     found = MemoryVersion.objects.of_memory(memory).select_related("text")
     picked = None
     if written.isascii() and written.isdigit() and len(written) <= 18:

@@ -48,10 +48,10 @@ PAGE = 50
 class Row:
     """A version on the timeline.
 
-    `added` and `removed` count lines against the previous version. Both are None if a text was redacted or removed, or
-    if counting them would exceed the work left for the page; in the latter case, `compare_url` links to the comparison.
-    `moved_from` is the previous path if it differs. `gap` is the range of removed versions below this one. `origin` is
-    the author of an imported version, `proposed` the agent that proposed it, `decided` the last decision of a reviewer.
+    `added` and `removed` count lines against the previous version. Both are None if a text no longer exists, or if
+    counting would take too long; `compare_url` then links to the comparison. `moved_from` is the previous path if it
+    differs. `gap` is the range of removed versions below this one. `origin` is the author of an imported version,
+    `proposed` the agent that proposed it, `decided` the last decision.
     """
 
     version: MemoryVersion
@@ -150,8 +150,7 @@ def page_context(request: Request, store: MemoryStore, memory: Memory, **more: A
 
 
 def _page(found: MemoryVersionQuerySet, before: int | None, after: int | None) -> list[MemoryVersion]:
-    """Return a page of versions, newest first: those before the number `before`, those after the number `after`, or the
-    newest. One further version follows, with which the last one of the page is compared."""
+    """Return a page of versions, newest first, and one more version to compare the last one with."""
     if after is not None:
         newer = list(found.filter(number__gt=after).order_by("number").values_list("number", flat=True)[:PAGE])
         before = newer[-1] + 1 if newer else None
@@ -161,8 +160,7 @@ def _page(found: MemoryVersionQuerySet, before: int | None, after: int | None) -
 
 
 def _rows(store: MemoryStore, memory: Memory, found: Sequence[MemoryVersion]) -> list[Row]:
-    """Return a row for each of the first PAGE versions in `found`. If there is one more version, it has no row: the
-    last one of the page is compared with it."""
+    """Return a row for each of the first PAGE versions in `found`."""
     shown = found[:PAGE]
     by_seq = entries(store, *(version.seq for version in shown), *(version.redacted_seq for version in shown))
     merges = merged_with(store.pk, by_seq.values())
@@ -201,8 +199,7 @@ def _rows(store: MemoryStore, memory: Memory, found: Sequence[MemoryVersion]) ->
 
 
 def _gaps(memory: Memory, found: Sequence[MemoryVersion]) -> dict[int, Gap]:
-    """Return {the gap's highest version number: the gap} for the ranges of removed versions below the versions of a
-    page."""
+    """Return {highest removed version number: gap} for the removed versions on a page."""
     numbers = [version.number for version in found]
     low = numbers.pop() if len(found) > PAGE else 0
     return {gap.last: gap for gap in removed.with_entries(memory, removed.gaps_between(numbers, low))}

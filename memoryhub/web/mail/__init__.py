@@ -1,2 +1,1 @@
-"""E-mail: the choice of messages that a person gets, unsubscribing with one click, and the outbox for
-administrators."""
+"""E-mail: the choice of messages, unsubscribing with one click, and the outbox for administrators."""

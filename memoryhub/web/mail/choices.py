@@ -1,4 +1,4 @@
-"""The page on which a person chooses which e-mails they get, and the page that unsubscribes with one click."""
+"""The page on which a person chooses e-mails, and the page that unsubscribes with one click."""
 
 from typing import Any
 
@@ -36,8 +36,8 @@ ASKED = {
 
 
 class ChoicesForm(forms.Form):
-    """The kinds of e-mail that a person gets: warnings only for admins of a memory store, alarms only for
-    administrators of the hub."""
+    """The kinds of e-mail that a person gets. Warnings are only for admins of a store, alarms only for administrators
+    of the hub."""
 
     digest = forms.ChoiceField(
         label=gettext_lazy("What waits for you"), choices=Digest.choices, widget=forms.RadioSelect,
@@ -90,8 +90,8 @@ def page(request: Request) -> HttpResponse:
 @csrf_exempt
 @require_http_methods(["GET", "HEAD", "POST"])
 def end(request: Request, token: str) -> HttpResponse:
-    """End one kind of messages. The token is sufficient without a sign-in, because a mail program may send the POST
-    itself (RFC 8058)."""
+    """End one kind of messages. The token is enough without a sign-in, because a mail program may send the POST itself
+    (RFC 8058)."""
     found = choices.ended_by(token)
     if found is None:
         return render(request, "mail/end.html", status=404)

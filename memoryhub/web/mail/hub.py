@@ -20,7 +20,7 @@ ROWS = 50
 @require_safe
 @superuser_only
 def page(request: Request) -> HttpResponse:
-    """Show how the hub sends e-mail, and its newest messages with their receivers and whether they were sent."""
+    """Show how the hub sends e-mail, and its newest messages."""
     shown = {
         "is_on": outbox.is_on(),
         "server": settings.MEMORYHUB_MAIL_SERVER,

@@ -1,7 +1,4 @@
-"""The tree beside a page, expanded down to the page's directory or memory.
-
-Other directories load when a person opens them.
-"""
+"""The tree beside a page, expanded down to the page's directory or memory."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,10 +30,10 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """One page of the lines of one directory. `more_url` loads the lines after them into the tree, and `more_page` is
-    the page of the directory that shows those lines (both None if there are no more).
+    """One page of the lines of one directory.
 
-    `beyond` is the expanded or current line, if it is on a later page of the directory.
+    `more_url` loads the next lines into the tree; `more_page` is the directory's page that shows them. Both are None if
+    there are no more. `beyond` is the expanded or current line, if it is on a later page.
     """
 
     nodes: Sequence[Node]
@@ -53,10 +50,9 @@ def branch(directory: Directory, after: str = "") -> Branch:
 
 
 def opened(store: MemoryStore, path: str, memory: Memory | None = None, listed: listing.Page | None = None) -> Branch:
-    """Return the store's tree, expanded down to the directory `path` or, if the page shows a memory in this directory,
-    down to this `memory`.
+    """Return the store's tree, expanded down to the directory `path`, or to a `memory` in it.
 
-    `listed` is the first page of the directory's children, if it is already known.
+    `listed` is the first page of the directory's children, if it is known.
     """
     places = [*paths.ancestors(path), path]
     rows = list(Directory.objects.filter(store=store).at_any(places))

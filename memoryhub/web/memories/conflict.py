@@ -1,4 +1,4 @@
-"""The page for resolving a conflict when a person saves an edit after someone else has saved a newer version."""
+"""The page for resolving a conflict with a newer version that someone else has saved."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,8 +24,7 @@ Line = tuple[diffs.Span, ...]
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """An unresolved conflict: its number, its first line in the text, and the lines of its three sides (`base`, `mine`
-    and `theirs`).
+    """An unresolved conflict: its number, its first line in the text, and the lines `base`, `mine` and `theirs`.
 
     In `mine` and `theirs`, the differences from `base` are marked.
     """
@@ -41,9 +40,8 @@ class Block:
 class MergePage:
     """The content of the conflict page.
 
-    `theirs` is None if the memory was deleted. `opened` is None if the version that the person edited no longer exists;
-    then every difference is a conflict. `entry` is the audit entry of `theirs`. `asks` means that the person tried to
-    save with `left` conflicts in the text.
+    `theirs` is None if the memory was deleted. `opened` is None if the version that the person edited no longer exists.
+    `entry` is the audit entry of `theirs`. `asks` means that the person tried to save with `left` conflicts.
     """
 
     form: EditForm | NewMemoryForm
@@ -60,8 +58,7 @@ class MergePage:
 
     @property
     def they_changed_closed(self) -> bool:
-        """Return whether the changes of the other person can be compared, but are not shown, because the comparison
-        would exceed the work left for this request."""
+        """Return whether the other person's changes are not shown because comparing them would take too long."""
         texts = self.opened and self.theirs and (self.opened.content, self.theirs.content)
         return self.they_changed is None and bool(texts) and None not in (texts or ())
 
@@ -100,12 +97,10 @@ def merge_page(memory: Memory, sent: EditForm, conflict: Conflict) -> MergePage:
 
 
 def unfinished(memory: Memory, sent: EditForm, typed: dict[str, str]) -> MergePage | None:
-    """Return the conflict page again if the submitted form does not finish the merge. Return None if it does.
+    """Return the conflict page again if the submitted form does not finish the merge, else None.
 
-    The merge is not finished if the text still has conflicts, unless the person has pressed the button that saves it
-    with them. It is not finished either if the person has pressed the button that only puts the chosen sides into the
-    text, for browsers without script. `typed` is the form data: `conflict-1` and so on name the chosen sides, and `do`
-    is the button that was pressed.
+    `typed` is the form data: `conflict-1` and so on name the chosen sides, `do` is the pressed button. One button saves
+    a text that still has conflicts.
     """
     given = sent.cleaned_data
     if not given["mark"] or typed.get("do") == "save-marked":
@@ -170,12 +165,7 @@ def _deleted(memory: Memory, sent: EditForm) -> MergePage:
 
 
 def _alike(base: str | None, mine: str, theirs: str) -> tuple[list[str], str]:
-    """Return the texts `base`, `mine` and `theirs` in a form that one textarea can hold, and the meaning of a newline
-    in it (see `Editable`). If `base` is None, its text is a copy of `mine`.
-
-    If each text uses only one kind of line ending, the newline means the kind of `mine` if it differs from that of
-    `base`, else the kind of `theirs`. Otherwise, the meaning is a sign that takes the place of each CR in the texts.
-    """
+    """Return the texts in a form that one textarea can hold, and the meaning of a newline in it (see `Editable`)."""
     texts = [mine if base is None else base, mine, theirs]
     shown = [lines.to_textarea(text) for text in texts]
     if all(editable.sign is None for editable in shown):
@@ -191,20 +181,14 @@ def _labels(theirs: MemoryVersion | None) -> tuple[str, str]:
 
 
 def _open_ends(merged: merging.Merge) -> str:
-    """Return the names of the sides that end without a line feed, separated by spaces.
-
-    Only a conflict at the end of the text has such sides.
-    """
+    """Return the names of the sides that end without a line feed, separated by spaces."""
     last = merged.parts[-1] if merged.parts else ""
     sides = () if isinstance(last, str) else (("base", last.base), ("mine", last.mine), ("theirs", last.theirs))
     return " ".join(name for name, side in sides if side and not side.endswith("\n"))
 
 
 def _chosen(found: merging.Merge, typed: dict[str, str], theirs: MemoryVersion | None, given: Mapping[str, Any]) -> str:
-    """Return the text with the person's choices applied.
-
-    A conflict for which a side was chosen is resolved; any other conflict keeps its markers.
-    """
+    """Return the text in which the conflicts with a chosen side are resolved."""
     numbers = count(1)
     chosen = ""
 
@@ -235,10 +219,7 @@ def _blocks(merged: merging.Merge, work: Work) -> list[Block]:
 
 
 def _lines(base: str, side: str, work: Work) -> list[Line]:
-    """Return the lines of `side`, with the differences from `base` marked.
-
-    If marking them would exceed the work left for this request, nothing is marked.
-    """
+    """Return the lines of `side`, with the differences from `base` marked if there is work left."""
     diff = None if base == side or not base else diffs.opened(work, base, side, context=None)
     if diff is None:
         return [(diffs.Span(line.removesuffix("\n"), False),) for line in merging.lines_of(side)]

@@ -13,11 +13,11 @@ from memoryhub.web.common.versions.origins import Origin
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Facts about a memory. `created` is the audit entry of its first version, `changed` that of its newest version,
-    and `read` that of the last read by an agent. Each is None if there is no such entry.
+    """Facts about a memory.
 
-    `creator` is the author of the first version if this version was imported, `changer` that of the newest version.
-    `agents` are the agents that wrote the memory, if there are several.
+    `created`, `changed` and `read` are the entries of the first version, of the newest version and of an agent's last
+    read, or None. `creator` and `changer` are the authors of these versions if they were imported. `agents` wrote the
+    memory, if there are several.
     """
 
     created: AuditEntry | None
@@ -29,8 +29,7 @@ class Facts:
 
 
 def find(store: MemoryStore, memory_id: str, *, live: bool = True) -> Memory:
-    """Return a memory of the store. With `live=False`, it may be in the trash. Raise Http404 if there is no such
-    memory."""
+    """Return a memory of the store; with `live=False`, it may be in the trash. Raise Http404 if there is none."""
     memories = Memory.objects.filter(store=store, pk=memory_id).select_related("text", "head")
     memory = (memories.live() if live else memories).first()
     if memory is None:
@@ -66,6 +65,5 @@ def _several_agents(memory: Memory) -> list[Agent]:
 
 
 def last_with_text(memory: Memory) -> MemoryVersion | None:
-    """Return the newest version of a memory that has a text, or None. For a deleted memory, it is the version that
-    restoring would bring back."""
+    """Return the newest version of a memory that has a text, or None."""
     return MemoryVersion.objects.of_memory(memory).filter(text__isnull=False).newest().first()

@@ -1,4 +1,4 @@
-"""Forms for memories and directories, with paths as the browser shows them and texts preserved to the byte."""
+"""Forms for memories and directories. Texts are preserved to the byte."""
 
 from typing import Any
 
@@ -55,13 +55,11 @@ class NewMemoryForm(InStoreForm, TextForm):
 
 
 class EditForm(TextForm):
-    """A new text for a memory, and the version that the person opened (`version`), so that no newer version is
-    overwritten.
+    """A new text for a memory, and the version that the person opened (`version`).
 
-    In a form from the conflict page, `version` is the version of the other person, and `opened` the version that this
-    person opened first. `mark` is the length of the conflict markers (0: no conflicts). `open_ends` names the sides
-    that end without a line feed, because the markers hide this. If saving also reviews a version, `review` is that
-    version.
+    In a form from the conflict page, `version` is the other person's, and `opened` the one opened first. `mark` is the
+    length of the conflict markers (0: no conflicts). `open_ends` names the sides that end without a line feed. `review`
+    is the version that saving reviews, if any.
     """
 
     sha256 = forms.CharField(widget=forms.HiddenInput, max_length=64)
@@ -74,8 +72,7 @@ class EditForm(TextForm):
 
     @property
     def merged(self) -> Merged | None:
-        """Return the two versions from which the text was merged, if the valid form came from the conflict page; else
-        None."""
+        """Return the two versions that were merged on the conflict page, or None if the form is from another page."""
         given = self.cleaned_data
         return Merged(given["opened"], given["version"]) if given["opened"] else None
 

@@ -1,7 +1,6 @@
 """The life line of a memory: its versions, reads, findings and absences, over the entries of its store.
 
-Its cost is bounded: at most VERSIONS versions are read, and at most SCANNED entries are scanned for reads in each
-column.
+At most VERSIONS versions are read. In each column, at most SCANNED entries are scanned for reads.
 """
 
 from collections.abc import Iterator, Sequence
@@ -43,7 +42,7 @@ _KINDS = {ActorKind.KEY.value: AGENTS, ActorKind.USER.value: PEOPLE}
 class Column:
     """The contents of one column: versions by the kind of their author, reads, open and settled findings.
 
-    `seq` is the newest entry in the column, and `at` its moment. `more` means that there are further reads.
+    `seq` is the column's newest entry, `at` the time of that entry. `more` means that there are further reads.
     """
 
     seq: int = 0
@@ -59,8 +58,7 @@ class Column:
 
     @property
     def when(self) -> str:
-        """Return the column's moment in words. If that is unknown because its entry was removed, return words for the
-        entry."""
+        """Return the column's moment in words, or words for its entry if the entry was removed."""
         if self.at is None:
             return _("entry %(seq)s") % {"seq": number(self.seq)}
         return date_format(timezone.localtime(self.at), "j M Y H:i")
@@ -97,10 +95,10 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class LifeLine:
-    """A memory's life line. `gaps` are (x, width) of the periods in which the memory was in the trash, and `here` is
-    the position of the moment that the page is about (None: there is none).
+    """A memory's life line.
 
-    `reach` is the width of a column in per cent, and `present` is the position of the first version that is drawn.
+    `gaps` are (x, width) of the periods in the trash. `here` is the position of the page's moment, or None. `reach` is
+    the width of a column in per cent, `present` the position of the first drawn version.
     """
 
     memory: Memory
@@ -147,8 +145,7 @@ class LifeLine:
 
 @dataclass(frozen=True, slots=True)
 class _Version:
-    """A version that is drawn. `count` is the number of versions that it represents: itself and the versions before it
-    that are not drawn. `imported` is the author if the version was imported."""
+    """A drawn version, which also represents the versions before it that are not drawn: `count` in all."""
 
     number: int
     seq: int
@@ -159,10 +156,9 @@ class _Version:
 
 
 def of(memory: Memory, first: int | None = None, here: int | None = None) -> LifeLine | None:
-    """Return the life line of a memory. Return None if the memory has fewer than FEW versions and reads together.
+    """Return the life line of a memory, or None if it has fewer than FEW versions and reads together.
 
-    The life line begins at the entry `first` (default: the memory's first version) and ends at the store's newest
-    entry. `here` is the entry whose moment the page is about.
+    It begins at the entry `first` (default: the first version). `here` is the entry whose moment the page is about.
     """
     if memory.version_count + memory.read_count < FEW:
         return None
@@ -182,8 +178,7 @@ def of(memory: Memory, first: int | None = None, here: int | None = None) -> Lif
 
 
 def _versions(memory: Memory) -> list[_Version]:
-    """Return at most VERSIONS versions, in order. If a memory has more, the returned ones are evenly spaced and include
-    the newest."""
+    """Return at most VERSIONS versions, in order, evenly spaced and with the newest."""
     found = MemoryVersion.objects.of_memory(memory).order_by("number")
     counts: dict[int, int] = {}
     if memory.version_count > VERSIONS:
@@ -210,8 +205,7 @@ def _add_versions(memory: Memory, versions: Sequence[_Version], scale: Scale, co
 
 
 def _add_reads(memory: Memory, versions: Sequence[_Version], scale: Scale, columns: Sequence[Column]) -> None:
-    """Add to each column the number of reads of the memory in the column's entries, at the paths where the memory was
-    at the time."""
+    """Add to each column the number of reads of the memory in the column's entries."""
     spans: list[sql.Span] = []
     places: list[int] = []
     for path, low, high in _paths(versions, scale.last)[-PATHS:]:
@@ -227,11 +221,7 @@ def _add_reads(memory: Memory, versions: Sequence[_Version], scale: Scale, colum
 
 
 def _paths(versions: Sequence[_Version], last: int) -> list[tuple[str, int, int]]:
-    """Return (path, first entry, last entry) for each period in which the memory was at a path, or may have been.
-
-    Between two drawn versions, the memory may have been at the path of either. If the path of a version was redacted,
-    it may have been the path of any other version, or a path that the redaction masked in the audit.
-    """
+    """Return (path, first entry, last entry) for each period in which the memory was, or may have been, at a path."""
     found: list[tuple[str, int, int]] = []
     latest: dict[str, int] = {}
     unknown = list(dict.fromkeys([MASKED, *(version.path for version in versions if version.path)]))[:UNKNOWN]

@@ -20,9 +20,9 @@ _DIRECTORY, _MEMORY = "d/", "m/"
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A directory or a memory in a list; `hidden` items do not appear in the tool's directory views.
+    """A directory or a memory in a list.
 
-    `count` is None for a memory.
+    `hidden` items do not appear in the tool's directory views. `count` is None for a memory.
     """
 
     key: str
@@ -45,7 +45,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page of a directory's children. `next` is the key after which the next page begins, or None at the end."""
+    """One page of a directory's children. The next page begins after the key `next` (None at the end)."""
 
     items: Sequence[Item]
     next: str | None
@@ -53,8 +53,8 @@ class Page:
 
 
 def children(directory: Directory, after: str = "", known: OfStore | None = None) -> Page:
-    """Return at most SIZE children that follow the key `after`; if it is empty, the first ones. `known` is loaded if it
-    is None."""
+    """Return at most SIZE children after the key `after`, or the first ones if it is empty. `known` is loaded if it is
+    None."""
     known = known or of_store(directory.store_id, timezone.now())
     found: list[Item] = []
     if not after.startswith(_MEMORY):
@@ -84,8 +84,10 @@ def directory_item(directory: Directory, known: OfStore | None = None) -> Item:
 
 
 def memory_item(memory: Memory, marks: Marks, imported: Origin | None = None) -> Item:
-    """Return a memory as an item of its directory's list. `imported` is the author of its newest version if that was
-    imported. If not, the author comes from the query of `memory`, which must have used `with_last_change()`."""
+    """Return a memory as an item of its directory's list. `imported` is the author of its newest version, if imported.
+
+    Otherwise, query the memory with `with_last_change()`.
+    """
     return Item(
         key=_MEMORY + memory.name,
         id=memory.id,

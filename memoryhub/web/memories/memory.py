@@ -1,4 +1,4 @@
-"""The pages of one memory: its text and facts, and creating, editing, renaming, deleting and downloading it."""
+"""The pages of one memory: showing, creating, editing, renaming, deleting and downloading it."""
 
 from typing import Any
 
@@ -95,8 +95,7 @@ def new(request: Request, store: MemoryStore) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_store(Role.CURATOR)
 def edit(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
-    """Save a new text. If someone else has saved a newer version since the editor was opened, show the conflict
-    page."""
+    """Save a new text. If someone else has saved a newer version, show the conflict page."""
     memory = facts.find(store, memory_id, live=request.method != "POST")
     if request.method != "POST" or "reveal" in request.POST:
         return _opened(request, store, memory)
@@ -130,8 +129,7 @@ def edit(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
 
 
 def _opened(request: Request, store: MemoryStore, memory: Memory) -> HttpResponse:
-    """Show the editor. If the text has masked values, ask first, because opening the editor reveals the values and is
-    audited."""
+    """Show the editor, or ask first if this would reveal masked values."""
     content = facts.content(memory)
     if content is None:
         raise Http404
@@ -150,11 +148,7 @@ def _opened(request: Request, store: MemoryStore, memory: Memory) -> HttpRespons
 def _merge_page(
     request: Request, store: MemoryStore, memory: Memory, merge: memories_conflict.MergePage
 ) -> HttpResponse:
-    """Show the conflict page.
-
-    It reveals the masked values of the other person's version, and of the version from which the edit started; this is
-    audited.
-    """
+    """Show the conflict page, and audit the masked values that it reveals."""
     has_hidden = _has_hidden(str(merge.form["text"].value() or ""))
     cover = masking.cover_of(store.id, memory.id)
     if merge.opened is not None and masking.values_in(merge.opened.content or "", cover):
@@ -273,8 +267,7 @@ def _context(request: Request, store: MemoryStore, memory: Memory, **more: Any) 
 
 
 def _has_hidden(typed: str) -> bool:
-    """Return whether a text has characters that a textarea does not show. The line ends of a form (CR LF) do not
-    count."""
+    """Return whether a text has characters that a textarea does not show."""
     return visible.has_hidden(typed.replace("\r\n", "\n"))
 
 

@@ -87,8 +87,7 @@ def _filters(request: Request) -> dict[str, str]:
 
 
 def _of_trash(row: trash_page.Row, kept: Kept, names: Mapping[str, str]) -> ExportRow:
-    """Return a row of the table. `kept_until` is empty if no policy is going to remove the memory. If the deletion was
-    imported, `deleted_by` is who deleted the memory at the source."""
+    """Return a row of the table of the trash. `kept_until` is empty if no policy will remove the memory."""
     memory, entry = row.memory, None if row.origin else row.entry
     return {
         "path": memory.path,
@@ -121,8 +120,7 @@ def _of_versions(memory: Memory) -> Iterator[ExportRow]:
 def _of_version(
     version: MemoryVersion, by: AuditEntry | Origin | None, names: Mapping[str, str], decision: Review | None
 ) -> ExportRow:
-    """Return a row of the table. `by` is the entry that made the version, or the author of an imported version. `names`
-    is {session id: name}, and `decision` the last decision about the version, if there is one."""
+    """Return a row of the table of versions; `by` is the entry or the imported author, `decision` the last one."""
     entry, origin = (None, by) if isinstance(by, Origin) else (by, None)
     return {
         "number": version.number,

@@ -1,4 +1,4 @@
-"""The trash of a store: deleted memories, who deleted them and when, filters, and a form that restores them."""
+"""The trash of a store: deleted memories, filters, and a form that restores memories."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -52,7 +52,7 @@ class Filter(KeyValues):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The deletions to show: they match `search`, and the path of the deleted memory contains all folded `words`."""
+    """The deletions to show: they match `search`, and the memory's path contains all `words` (folded)."""
 
     search: Search
     words: Sequence[str] = ()
@@ -60,9 +60,10 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A memory in the trash, the audit entry of its deletion, and the first line of its text, with sensitive values
-    masked. If an import brought the deletion, `origin` is who deleted the memory at the source, and the entry is that
-    of the import."""
+    """A memory in the trash, the audit entry of its deletion, and the first line of its text (masked).
+
+    If an import brought the deletion, `origin` is who deleted the memory at the source.
+    """
 
     memory: Memory
     entry: AuditEntry | None
@@ -76,7 +77,7 @@ class Row:
 
     @property
     def bytes(self) -> int:
-        """Return the size of the text; 0 if the text is redacted. The column `size` then has the size from before."""
+        """Return the size of the text; 0 if the text is redacted."""
         return (self.memory.size or 0) if self.memory.text_id else 0
 
     @property
@@ -86,8 +87,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Adjacent rows of memories that the same entry deleted. `is_together` means that this entry deleted several
-    memories."""
+    """Adjacent rows of memories that the same entry deleted. `is_together` means that it deleted several."""
 
     entry: AuditEntry | None
     seq: int
@@ -102,8 +102,8 @@ class Group:
 class Page:
     """One page of rows.
 
-    `older` is the memory after which the next page begins, or None at the end. `is_cut` means that the page has fewer
-    rows than it could, because the scan stopped after MOST_READ deleted memories.
+    The next page begins after the memory `older` (None at the end). `is_cut` means that the scan stopped after
+    MOST_READ deleted memories.
     """
 
     rows: Sequence[Row]
@@ -122,8 +122,7 @@ NOTHING = Page((), None, False)
 @require_safe
 @in_store(Role.VIEWER)
 def page(request: Request, store: MemoryStore) -> HttpResponse:
-    """List the newest deletions. If the URL has the id of a memory in `before`, list those before the deletion of this
-    memory."""
+    """List the newest deletions, or those before the deletion of the memory `before` in the URL."""
     before = request.GET.get("before", "")
     parameters = request.GET.dict()
     typed, shown, problem = Filter.as_typed(parameters), NOTHING, ""
@@ -167,8 +166,8 @@ def wanted_of(typed: Filter, store: MemoryStore) -> Wanted:
 
 
 def found(store: MemoryStore, wanted: Wanted, before: str) -> Page:
-    """Return the page of rows after the memory `before` (empty: the first page): at most SIZE matching rows, from a
-    scan of at most MOST_READ deleted memories."""
+    """Return at most SIZE matching rows after the memory `before` (empty: the first page). At most MOST_READ memories
+    are scanned."""
     rows: list[Row] = []
     last, read = before, 0
     for row in every(store, wanted.search, before, most=MOST_READ + 1):
@@ -185,8 +184,7 @@ def found(store: MemoryStore, wanted: Wanted, before: str) -> Page:
 def every(store: MemoryStore, search: Search, before: str = "", *, most: int | None = None) -> Iterator[Row]:
     """Yield the memories deleted within the time range of a search, newest first, each with its audit entry.
 
-    `before` is the memory after which to begin, and `most` the largest number of memories (None: all). Memories are
-    loaded in batches.
+    They begin after the memory `before`; `most` limits their number (None: no limit).
     """
     read = 0
     while most is None or read < most:
@@ -220,8 +218,7 @@ def _marked(page: Page) -> Page:
 
 
 def _first_lines(memories: Sequence[Memory]) -> dict[str, str]:
-    """Return {text id: the first non-empty line of the text} for the first of these memories, as long as their sizes
-    are at most MOST_BYTES together."""
+    """Return {text id: first non-empty line} for the first of these memories, up to MOST_BYTES of texts."""
     ids, left = [], MOST_BYTES
     for memory in memories:
         left -= memory.size
@@ -237,21 +234,14 @@ def _entries(store: MemoryStore, seqs: set[int]) -> dict[int, AuditEntry]:
 
 
 def _part(store: MemoryStore, search: Search, before: str, size: int) -> list[Memory]:
-    """Return one batch of at most `size` memories after the memory `before`.
-
-    Their ids are queried first, because many memories may have the same moment, and all of these must be sorted.
-    """
+    """Return one batch of at most `size` memories after the memory `before`."""
     ids = list(_trash(store, search, before).values_list("pk", flat=True)[:size])
     found = Memory.objects.filter(store=store).select_related("head").in_bulk(ids)
     return [found[id] for id in ids if id in found]
 
 
 def _trash(store: MemoryStore, search: Search, before: str) -> MemoryQuerySet:
-    """Return the memories in the trash that were deleted within the time range of `search`, newest deletion first. With
-    `before`, begin after the memory that has this id.
-
-    Memories that were deleted together have the same moment and stay adjacent.
-    """
+    """Return the memories deleted within the time range of `search`, newest first, after the memory `before`."""
     trash = Memory.objects.in_trash().filter(store=store).order_by("-deleted_at", "-id")
     if search.start is not None:
         trash = trash.filter(deleted_at__gte=search.start)

@@ -1,5 +1,4 @@
-"""The pages of directories (the page of the root is the store's page), and the branches of the tree, which load on
-demand."""
+"""The pages of directories, and the branches of the tree, which load on demand. The root's page is the store's page."""
 
 from django.conf import settings
 from django.http import Http404, HttpResponse
@@ -64,7 +63,7 @@ def page(request: Request, store: MemoryStore, path: str) -> HttpResponse:
 @require_safe
 @in_store(Role.VIEWER)
 def children(request: Request, store: MemoryStore, path: str) -> HttpResponse:
-    """Answer with one page of a directory's lines in the tree. Without htmx, redirect to the directory's page."""
+    """Answer with one page of a directory's lines in the tree. Without htmx, redirect to the directory."""
     directory = _find(store, path)
     if not request.htmx:
         return redirect(addresses.of_directory(store.id, directory.path))
@@ -172,8 +171,7 @@ def _acts(store_id: str, path: str) -> dict[str, str]:
 
 
 def _deleted(store: MemoryStore, memory_id: str) -> dict[str, object] | None:
-    """Return a deleted memory and the version that restoring it would bring back. Return None if it cannot be
-    restored."""
+    """Return a deleted memory with the version that a restore would bring back, or None if it has no text."""
     memory = Memory.objects.in_trash().filter(store=store, pk=memory_id).first()
     version = facts.last_with_text(memory) if memory else None
     return {"memory": memory, "version": version} if version else None

@@ -1,2 +1,1 @@
-"""The pages of path rules: what agents may change in a memory store, why, and the effect that other rules would have
-had."""
+"""The pages of path rules: what agents may change in a memory store, and what other rules would do."""

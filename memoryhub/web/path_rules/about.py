@@ -13,8 +13,7 @@ from memoryhub.web.path_rules.sentences import names_in, sentence
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """One of the rules that limit what agents may do at a path: its number in the list of rules, from 1, and the rule
-    as a sentence."""
+    """A rule that limits what agents may do at a path: its number (from 1), and its sentence."""
 
     number: int
     rule: PathRule
@@ -22,10 +21,9 @@ class About:
 
 
 def limits_at(store: MemoryStore, path: str) -> list[About]:
-    """Return the rules that refuse changes at a path, hold them back, or hide a memory there, in the order of the list
-    of rules.
+    """Return the rules that limit changes or hide a memory at a path, in order.
 
-    If a rule decides about every change by every agent at the path, the rules after it never decide: they are left out.
+    Rules that never decide there, because of an earlier rule, are left out.
     """
     rules = PathRules(path_rules.of_store(store), day_of(timezone.now()))
     found: list[tuple[int, PathRule]] = []

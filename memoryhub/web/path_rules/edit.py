@@ -1,5 +1,7 @@
-"""The form for the path rules of a memory store. A draft is tried on the changes of the last 30 days before it is
-saved."""
+"""The form for the path rules of a memory store.
+
+A draft is tried on the changes of the last 30 days before it is saved.
+"""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -48,8 +50,7 @@ SAVE, TRY = "save", "try"
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_store(Role.ADMIN)
 def page(request: Request, store: MemoryStore) -> HttpResponse:
-    """Show the form. A POST rearranges the rows, or tries the rules; it saves them if the person has seen their
-    effect."""
+    """Show the form. A POST rearranges the rows, or tries the rules, or saves rules that were tried."""
     saved = path_rules.of_store(store)
     names = names_in(store, saved, seen_by=person(request))
     seen = request.POST.get("opened", path_rules.digest(saved))
@@ -74,12 +75,7 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
 
 
 def _draft(request: Request, store: MemoryStore, saved: tuple[PathRule, ...]) -> tuple[PathRule, ...]:
-    """Return the rules with which the form opens: the saved ones, or those of an earlier entry (`from`).
-
-    The query can add rules before the saved ones: `protect`, `allow` and `ask` are patterns of rules that refuse, allow
-    or hold back changes. `who` and `verb` limit these rules to an agent or a key, and to some kinds of changes;
-    `only_if` gives them a condition. A rule that is saved already is not added again.
-    """
+    """Return the rules with which the form opens: saved or earlier ones, after those that the query adds."""
     earlier = saved_by(store, request.GET.get("from", ""))
     if earlier is not None:
         return earlier
@@ -135,8 +131,7 @@ def _page(
     is_begun: bool = False,
     now: tuple[PathRule, ...] = (),
 ) -> HttpResponse:
-    """Show the form. The rules in `tried` are replayed; `shown` is the index of the row that gets the focus. `is_begun`
-    means that the URL has put rules that allow something at the beginning of the form."""
+    """Show the form. The rules in `tried` are replayed; the row with the index `shown` gets the focus."""
     context: dict[str, Any] = {"form": form, "opened": opened, "asks": asks, "shown": shown, "problem": problem}
     context["is_begun"] = is_begun
     rows = forms.typed(request.POST) if form.is_bound else form.initial or []
@@ -168,10 +163,7 @@ def _note(request: Request) -> BoundField:
 
 
 def _of_no_memory(store: MemoryStore, rules: list[PathRule]) -> list[tuple[int, str]]:
-    """Return the number and the pattern of each rule that covers only one memory, if no memory is at that path.
-
-    A person who writes `/policies` and means the directory learns here that the rule does not cover its memories.
-    """
+    """Return (number, pattern) of each rule that covers only one path at which no memory is."""
     alone = [(number, rule.pattern) for number, rule in enumerate(rules, start=1) if names_one_memory(rule.pattern)]
     there = Memory.objects.live().filter(store=store, path__in=[pattern for _number, pattern in alone])
     known = set(there.values_list("path", flat=True))

@@ -163,7 +163,7 @@ class PathRuleForm(forms.Form):
     def rule(self) -> PathRule:
         """Return the rule of a valid form.
 
-        A rule that hides has no verbs, condition or reason, even if the person typed them.
+        A rule that hides has no verbs, condition or reason.
         """
         given = self.cleaned_data
         if given["effect"] == Effect.HIDE:
@@ -210,8 +210,7 @@ def typed(data: QueryDict) -> list[Row]:
 
 
 def limited(rows: Sequence[Mapping[str, Any]], saved: Sequence[PathRule]) -> str:
-    """Return the agent or key of the first row, if this row is a LIMIT that the person has not changed and no saved
-    rule is about this agent or key. Otherwise, return ""."""
+    """Return the agent or key of the first row if it is an unchanged LIMIT without a saved rule about it, else ""."""
     first = {**UNTOUCHED, **(rows[0] if rows else {})}
     who = str(first["who"])
     is_begun = {**first, "verbs": sorted(first["verbs"]), "who": ""} == LIMIT
@@ -221,9 +220,8 @@ def limited(rows: Sequence[Mapping[str, Any]], saved: Sequence[PathRule]) -> str
 def rearranged(rows: list[Row], act: str, saved: Sequence[PathRule] = ()) -> tuple[list[Row], int]:
     """Return the rows after an act, and the index of the row that gets the focus.
 
-    The act is `add`, `up-N`, `down-N`, `remove-N` or `example-NAME`. N is an index, from 0, and NAME one of EXAMPLES.
-    The form of a first rule or of a limit begins with one row. If the person has not changed that row, an example
-    replaces it; an example that replaces a limit is about the same agent.
+    The act is `add`, `up-N`, `down-N`, `remove-N` or `example-NAME`. N is an index from 0, NAME one of EXAMPLES. An
+    example replaces the only row if the person has not changed it.
     """
     name, _dash, text = act.partition("-")
     if name == "example" and not saved and [{**row, "verbs": sorted(row["verbs"])} for row in rows] == [UNTOUCHED]:

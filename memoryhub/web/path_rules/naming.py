@@ -28,9 +28,10 @@ class Naming:
 
 
 def rules_naming(user: User, ids: Collection[str], *, but_not: str = "") -> list[Naming]:
-    """Return the rules that name one of the agents or keys `ids`, in at most MOST_STORES memory stores that the person
-    may see. `but_not` is the id of an agent or key, or empty: a rule is left out if its store has the same rule for
-    `but_not`."""
+    """Return the rules that name one of the agents or keys `ids`, in at most MOST_STORES stores.
+
+    A rule is left out if its store has the same rule for the agent or key `but_not`.
+    """
     named = Q(pk=None)
     for one in ids:
         named |= Q(path_rules__contains=one)
@@ -40,8 +41,7 @@ def rules_naming(user: User, ids: Collection[str], *, but_not: str = "") -> list
 
 
 def ended_keys(store: MemoryStore, rules: Iterable[PathRule]) -> dict[str, str]:
-    """Return {id: a sentence} for the agents and keys in `rules` that can make no more calls in this store. Such a key
-    is revoked or has expired; of such an agent, all keys to the store are revoked or have expired."""
+    """Return {id: a sentence} for the agents and keys in `rules` that can make no more calls in this store."""
     named = {rule.who for rule in rules if rule.who}
     if not named:
         return {}

@@ -1,4 +1,4 @@
-"""The number of proposals that the sessions of past calls would have opened before each call, for a replay."""
+"""The number of proposals that sessions would have opened before each past call, for a replay."""
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
@@ -17,11 +17,10 @@ MOST_PROPOSALS = 20_000
 
 
 class Openings:
-    """Counts the proposals that past calls would have opened, call by call, from the oldest to the newest. People are
-    assumed to have decided about proposals at the same times as they really did.
+    """Counts the proposals that past calls would have opened, from the oldest call to the newest.
 
-    A session belongs to an agent. Calls without a session belong to a key, and their proposals are counted by day.
-    `count` is the number of proposals that the calls open.
+    People are assumed to have decided at the times at which they did. Calls without a session are counted by key and
+    day. `count` is the number of opened proposals.
     """
 
     def __init__(self, store_id: str, entries: Sequence[Entry]) -> None:
@@ -41,9 +40,10 @@ class Openings:
         self._ends.sort(key=lambda one: -one[0])
 
     def before(self, entry: Entry) -> int:
-        """Return the number of proposals that the session of a call would have opened before the call. Return 0 if one
-        of these proposals would still be open: the call would become a part of it, so no limit on the number of
-        proposals stops it."""
+        """Return how many proposals the session of a call would have opened before it.
+
+        Return 0 if one of them would still be open, because the call would become part of it.
+        """
         while self._ends and self._ends[-1][0] < entry.seq:
             self._open.discard(self._ends.pop()[1])
         whose = _whose(entry.actor_id, entry.author_id, entry.session)
@@ -70,8 +70,7 @@ _Row = tuple[str, str, str | None, datetime, int, int | None]
 
 
 def _proposals(store_id: str, agents: Iterable[str]) -> Iterable[_Row]:
-    """Yield (key, agent, session, when it was opened, seq of its first change, seq of its decision) for the proposals
-    of some agents."""
+    """Yield (key, agent, session, time opened, seq of the first change, seq of the decision) of proposals."""
     wanted = sorted(agents)
     first = ProposedChange.objects.filter(store_id=store_id, proposal=OuterRef("pk"), number=1).values("seq")[:1]
     rows = Proposal.objects.of_store(store_id).annotate(first=Coalesce(Subquery(first), Value(0))).order_by("-number")

@@ -45,13 +45,11 @@ class Made(NamedTuple):
 
 
 class Past:
-    """Knows which conditions past changes meet. `cut_at` is the seq up to which texts are not compared because there
-    are too many; 0 if all are compared.
+    """Knows which conditions past changes meet.
 
-    The texts of that time decide whether a change removed lines or changed protected lines. The current state decides
-    whether people wrote or approved a memory, whether it has findings, and whether an agent is new, because the rules
-    will meet that state. A refused change made no text that could be compared: unless it is an `insert`, it counts as
-    if it had removed lines and changed protected lines.
+    Texts up to the seq `cut_at` are not compared, because there are too many (0: all are compared). Authors, approvals,
+    findings and the age of an agent are the current ones. A refused change, except an `insert`, counts as one that
+    removed lines and changed protected lines.
     """
 
     def __init__(
@@ -73,7 +71,7 @@ class Past:
         self._lines = {lines: protected.past_of(lines) for lines in conditions if isinstance(lines, Lines)}
 
     def met(self, entry: Entry, verb: Verb, path: str, version: Made | None) -> Met:
-        """Return the conditions that a change meets. `version` is the version that the change made, or None if it was
+        """Return the conditions that a change meets. `version` is the version that it made, or None if it was
         refused."""
         if not self._conditions:
             return NONE_MET
@@ -104,8 +102,7 @@ class Past:
         return {path: pk for part in parts for path, pk in live.filter(path__in=part).values_list("path", "pk")}
 
     def _that_remove(self, versions: Mapping[int, Sequence[Made]]) -> set[str]:
-        """Return the ids of the versions that removed lines of the text before them. A version counts too if one of the
-        two texts no longer exists."""
+        """Return the ids of the versions that removed, or may have removed, lines of the text before."""
         found: set[str] = set()
         edited = (
             (seq, one.id) for seq, made in versions.items() for one in made if one.operation == Operation.MODIFIED

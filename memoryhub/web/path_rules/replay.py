@@ -1,5 +1,4 @@
-"""A replay that shows the effect that other path rules would have had: it decides again about the agents' changes of
-the last 30 days."""
+"""A replay of the agents' changes of the last 30 days, which shows the effect of other path rules."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -32,8 +31,10 @@ _FIELDS = ("seq", "author_id", "actor_id", "command", "path", "new_path", "ok", 
 
 
 class Outcome(NamedTuple):
-    """A decision that hides a memory from a call, refuses the call or makes it a proposal, with the path. `is_over`
-    means that the call is refused because the rule allows its session no further proposal."""
+    """A decision that hides a path from a call, refuses the call or makes it a proposal.
+
+    `is_over` means that its session may open no further proposal.
+    """
 
     decision: Decision
     path: str
@@ -43,9 +44,9 @@ class Outcome(NamedTuple):
 @dataclass(slots=True)
 class Group:
     """The calls of one agent that one rule would refuse, hold back or hide. `number` is the rule's number, from 1.
-    `is_over` means that the rule holds changes back, but allows the sessions of these calls no further proposal.
 
-    `examples` are (path, seq of the entry); `more` says that there are other paths.
+    `is_over` means that the sessions of these calls may open no further proposal. `examples` are (path, seq of the
+    entry); `more` says that there are other paths.
     """
 
     number: int
@@ -60,12 +61,11 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """The result of a replay: `calls` were decided again. `is_cut`: not all calls since `since` were read. `left_from`:
-    retention has removed the entries before this time (None: it has removed none since `since`).
+    """The result of a replay of `calls` calls.
 
-    `more` counts the calls that were done, but would be refused or proposed. `fewer` counts the calls that were refused
-    or proposed, but would be done. `opened` is the number of proposals that the sessions would have opened, if people
-    had decided at the same times.
+    `is_cut`: not all calls since `since` were read. `left_from`: entries before this time were removed (None: none
+    were). `more` counts the done calls that would be refused or proposed. `fewer` counts the refused or proposed calls
+    that would be done. `opened` is the number of proposals that would have been opened.
     """
 
     since: datetime
@@ -83,8 +83,7 @@ class Replay:
 
     @property
     def hidden(self) -> int:
-        """Return the number of calls, including views, about memories that the rules would have hidden from the
-        agent."""
+        """Return the number of calls about memories that the rules would have hidden from the agent."""
         return sum(group.calls for group in self.groups if group.hides)
 
     @property
@@ -93,12 +92,12 @@ class Replay:
 
     @property
     def daily(self) -> int:
-        """Return how many changes would have waited for a person in a day, on average; 0 if it is less than one."""
+        """Return how many changes a day would have waited for a person on average; 0 for less than one."""
         return round(self.proposed / DAYS.days) if self.proposed >= DAYS.days else 0
 
 
 def replay(store_id: str, rules: PathRules, now: datetime) -> Replay:
-    """Return the result of deciding again, with these rules, about the agents' changes of the last 30 days."""
+    """Return what these rules would have decided about the agents' changes of the last 30 days."""
     since = now - DAYS
     hides = any(rule.effect is Effect.HIDE for rule in rules.rules)
     entries, is_cut = _entries(store_id, since, {*ONE_PATH, VIEW} if hides else {*ONE_PATH})
@@ -140,8 +139,7 @@ def replay(store_id: str, rules: PathRules, now: datetime) -> Replay:
 
 
 def _left_from(store_id: str, since: datetime) -> datetime | None:
-    """Return the time of the oldest entry that is left. Return None if this entry is not after `since`, or if retention
-    has removed no entries."""
+    """Return the time of the oldest remaining entry, or None if no entry since `since` was removed."""
     if removed_history.start_of(store_id) is None:
         return None
     first = AuditEntry.objects.of_chain(store_id).oldest().values_list("at", flat=True).first()
@@ -149,10 +147,7 @@ def _left_from(store_id: str, since: datetime) -> datetime | None:
 
 
 def _entries(store_id: str, since: datetime, commands: Collection[str]) -> tuple[list[Entry], bool]:
-    """Return the entries of agents' calls of some commands, newest first, and whether there are more than are read.
-
-    Each call was done, or a path rule refused it or made it a proposal.
-    """
+    """Return the entries of agents' calls of some commands, newest first, and whether there are more."""
     of_store = AuditEntry.objects.of_chain(store_id)
     low, high = of_store.seqs_near(since, None)
     newest = of_store.between(low, high).newest().in_brief()
@@ -168,8 +163,7 @@ def _entries(store_id: str, since: datetime, commands: Collection[str]) -> tuple
 
 
 def _versions(store_id: str, entries: Sequence[Entry]) -> tuple[dict[int, list[Made]], int]:
-    """Return {seq of an entry: the versions that it made}, and the seq up to which versions may be missing. At most
-    MOST_VERSIONS versions are read, the newest first. If these are all, the returned seq is 0."""
+    """Return {seq of an entry: its versions}, and the seq up to which versions may be missing (0: none are)."""
     found: dict[int, list[Made]] = {}
     if not entries:
         return found, 0
@@ -190,10 +184,7 @@ def _decided(
     entry: Entry,
     made: Sequence[Made],
 ) -> list[Outcome]:
-    """Return the outcomes of a call: none if the call is allowed, several if several rules hold parts of it back.
-
-    `sight` decides whether a path is hidden from an agent; if it is None, nothing is hidden.
-    """
+    """Return the outcomes of a call: none if it is allowed, several if several rules hold back parts of it."""
     doer = Doer(entry.actor_id, entry.author_id)
     if sight is not None:
         for path in dict.fromkeys([entry.path or "", *(version.path for version in made)]):
@@ -214,8 +205,7 @@ def _decided(
 def _limited(
     store_id: str, found: Sequence[tuple[Entry, list[Outcome]]]
 ) -> tuple[list[tuple[Entry, list[Outcome]]], int]:
-    """Return the calls and their outcomes, newest call first, and the number of proposals that the calls open. In an
-    outcome, `is_over` is set if the session of the call may open no further proposal."""
+    """Return the calls and their outcomes, with `is_over` set, newest first, and the number of opened proposals."""
     openings, limited = Openings(store_id, [entry for entry, _ in found]), list[tuple[Entry, list[Outcome]]]()
     for entry, outcomes in reversed(found):
         over: list[Outcome] = []

@@ -1,4 +1,4 @@
-"""The path rules of a memory store: the list, the rule that decides about a path and the reason, and earlier lists."""
+"""The path rules of a memory store: the list, the rule that decides about a path, and earlier lists."""
 
 import json
 import unicodedata
@@ -43,9 +43,12 @@ Change: TypeAlias = tuple[tuple[PathRule, ...], tuple[PathRule, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A rule in the list. If the person asked about a path, `why` says why the rule decides or does not decide about
-    it. `is_over`: the rule's last day is over. `unreachable` is the number of an earlier rule that always decides
-    before it, or 0. `idle` says why the rule applies to no key now, or is empty."""
+    """A rule in the list.
+
+    If a path is asked about, `why` says why the rule decides or does not. `is_over`: its last day is over.
+    `unreachable` is the number of an earlier rule that always decides first, or 0. `idle` says why the rule applies to
+    no key, or is empty.
+    """
 
     number: int
     rule: PathRule
@@ -60,11 +63,11 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class LinesNow:
-    """The current position of the protected lines of a rule. `address` is the URL of the text in which a person chose
-    them.
+    """The current position of the protected lines of a rule; `address` is the URL of the text in which they were
+    chosen.
 
-    `first` and `last` are their current numbers, or 0 if none of the lines is left. `is_text_gone`: that text has been
-    removed or redacted, so every line of the memory counts as protected.
+    `first` and `last` are their numbers, or 0 if no line is left. `is_text_gone` means that this text no longer exists:
+    then every line is protected.
     """
 
     address: str
@@ -79,8 +82,10 @@ class LinesNow:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A typed question to the rules: may this agent or key do this at this path? `verb` is a Verb, ONLY_ADDS or SEE.
-    `problem` is a sentence on what is wrong with the path."""
+    """A question to the rules: may this agent or key do this at this path?
+
+    `verb` is a Verb, ONLY_ADDS or SEE. `problem` says what is wrong with the path.
+    """
 
     who: str
     verb: str
@@ -98,9 +103,9 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """An earlier change of the rules. `lines` are the rules that it added and removed, or None if they were erased.
+    """An earlier change of the rules, after which there were `count` rules.
 
-    `count` is the number of rules after the change.
+    `lines` are the rules that it added and removed, or None if they were erased.
     """
 
     entry: AuditEntry
@@ -135,7 +140,7 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
 
 
 def asking(given: QueryDict, store: MemoryStore, rules: PathRules, names: Names) -> dict[str, Any]:
-    """Return the template's context for a question to the rules: its fields, and the answer if one was asked."""
+    """Return the template context of a question to the rules: its fields and, if asked, its answer."""
     asked = _asked(given, store)
     answered = _answered(store, rules, names, asked) if asked and not asked.problem else {}
     return {"agents": choices(names), "verbs": _verbs(rules), "asked": asked, **answered}
@@ -155,11 +160,10 @@ def saved_by(store: MemoryStore, seq: str) -> tuple[PathRule, ...] | None:
 
 
 def rules_before(store: MemoryStore, seqs: Collection[int]) -> dict[int, tuple[PathRule, ...]]:
-    """Return {seq: the rules as they were just before the entry with this seq}. Only the newest MOST_EARLIER changes of
-    the rules before the greatest of `seqs` are read.
+    """Return {seq: the rules just before this entry}.
 
-    A seq is left out if none of these changes is before it, or if an erasure has masked parts of the rules that the
-    last of them saved.
+    A seq is left out if these rules are not known, or were partly erased. Only the newest MOST_EARLIER changes are
+    read.
     """
     entries = list(_entries(store).filter(seq__lt=max(seqs))[:MOST_EARLIER])
     changes = {entry.seq: _change(entry) for entry in entries}
@@ -187,8 +191,7 @@ def _asked(given: QueryDict, store: MemoryStore) -> Asked | None:
 
 
 def _verbs(rules: PathRules) -> dict[str, Any]:
-    """Return the verbs that a question can have, with their words. The verb ONLY_ADDS is among them only if a rule
-    depends on whether a change removes lines."""
+    """Return the verbs of a question with their words; ONLY_ADDS only if a rule depends on removed lines."""
     words: dict[str, Any] = {verb.value: VERBS[verb] for verb in (Verb.EDIT, *Verb)}
     if any(one == Condition.REMOVES_LINES or isinstance(one, Lines) for one in rules.conditions):
         words |= {Verb.EDIT.value: _("change or remove lines of"), ONLY_ADDS: _("only add lines to")}
@@ -210,8 +213,7 @@ def _answered(store: MemoryStore, rules: PathRules, names: Names, asked: Asked) 
 
 
 def _answer_to_agent(store: MemoryStore, decision: Decision, asked: Asked) -> str:
-    """Return the answer that the agent would receive for the change, if a rule refuses the change or makes it a
-    proposal. If no rule does, return ""."""
+    """Return the answer to the agent if a rule refuses the change or makes it a proposal, else ""."""
     verb = _VERBS[asked.verb]
     if decision.rule is None or decision.hides or verb is None:
         return ""
@@ -266,8 +268,7 @@ _VERBS: dict[str, Verb | None] = {**{verb.value: verb for verb in Verb}, ONLY_AD
 
 
 def _barred(store: MemoryStore, asked: Asked) -> str:
-    """Return a sentence on why no key that the question is about (one key, or all keys of an agent) could do the act,
-    whatever the rules say. Return "" if a key could, or if the store has no key that the question is about."""
+    """Return a sentence on why no key of the question could do the act, whatever the rules; "" if one could."""
     found = Key.objects.for_store(store).filter(Q(pk=asked.who) | Q(agent_id=asked.who))
     if not asked.who or not found.exists():
         return ""
@@ -280,8 +281,7 @@ def _barred(store: MemoryStore, asked: Asked) -> str:
 
 
 def _met(store: MemoryStore, rules: PathRules, doer: Doer, asked: Asked) -> Met:
-    """Return the conditions that the change in question meets now. They depend on the agent, and on the memory that is
-    at the path of the change."""
+    """Return the conditions that the change in question meets now."""
     memories = Memory.objects.live().filter(store=store).at(asked.path).values_list("pk", flat=True)
     met: set[Condition | Lines] = set()
     met |= {condition for condition, ids in of_memories(store.pk, list(memories), rules.conditions).items() if ids}
@@ -304,8 +304,7 @@ def _why(number: int, decision: Decision, mismatch: Any) -> str:
 
 
 def _doer(who: str) -> Doer:
-    """Return the Doer for the id of a key or an agent. An agent's Doer has an empty `key`, so that rules about keys do
-    not match it."""
+    """Return the Doer for the id of a key or an agent; an agent's Doer has an empty `key`."""
     key = Key.objects.filter(pk=who).first()
     return Doer(key.pk, key.agent_id) if key else Doer("", who)
 
@@ -318,7 +317,7 @@ def _earlier(entries: Sequence[AuditEntry], changes: Sequence[Change | None], na
 
 
 def _compared(before: Sequence[PathRule], after: Sequence[PathRule], names: Names) -> list[Line]:
-    """Return the rules that differ between two lists, as sentences: removed rules with `-`, added rules with `+`."""
+    """Return the rules that differ as sentences: removed ones with `-`, added ones with `+`."""
     old, new = _sentences(before, names), _sentences(after, names)
     lines: list[Line] = []
     for tag, first, last, start, end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():

@@ -48,10 +48,9 @@ Names = Mapping[str, str]
 
 
 def names_in(store: MemoryStore, rules: Iterable[PathRule] = (), *, seen_by: User | None = None) -> dict[str, str]:
-    """Return {id: name} of the agents with a key to a store and of their keys that are not revoked.
+    """Return {id: name} of the agents with a key to a store, and of their keys that are not revoked.
 
-    At the end are the agents and keys that only the rules name. With `seen_by`, the other agents that this person sees
-    are added, because a rule may be made before its agent has a key.
+    Agents and keys in `rules` are added, and with `seen_by`, all agents that this person sees.
     """
     keys = list(Key.objects.for_store(store).select_related("agent").order_by("agent__folded_name", "agent_id", "pk"))
     found: dict[str, str] = {}
@@ -80,7 +79,7 @@ def name_of_key(key: Key) -> str:
 
 
 def sentence(rule: PathRule, names: Names) -> str:
-    """Return a rule as a sentence. If the rule limits the proposals of a session, a second sentence says so."""
+    """Return a rule as a sentence, with a second one on its limit of proposals, if any."""
     details = {"who": names.get(rule.who, rule.who), "verbs": verbs(rule), "where": where(rule.pattern)}
     if rule.only_if:
         details["where"] += " " + condition(rule.only_if)

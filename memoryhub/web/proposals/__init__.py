@@ -1,1 +1,1 @@
-"""Web pages of proposals: the list of a memory store, and the page on which a person decides about one."""
+"""Web pages of proposals: the list of a memory store, and the page of one proposal."""

@@ -1,4 +1,4 @@
-"""Groups of similar proposals in a list: proposals of one agent that only add memories in one directory."""
+"""Groups of similar proposals: one agent's, which only add memories in one directory."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,8 +34,7 @@ class Alike:
 def alike(rows: Sequence[Row]) -> list[Alike]:
     """Return the groups of at least two proposals, the largest first; at most MOST.
 
-    Proposals of the same agent are in one group if all their memories are under the same directory of the root. The
-    group's place is the deepest directory that contains all these memories.
+    Proposals of one agent are a group if all their memories are in the same directory of the root.
     """
     groups: dict[tuple[str, str], list[Row]] = {}
     for row in rows:

@@ -1,5 +1,5 @@
-"""Facts about a proposal besides its lines: the rules that held it back, the limits that stop its merge, and other
-proposals about the same memories. Each takes a few queries, independent of the size of the memory store."""
+"""Facts about a proposal: the rules that held it back, limits that stop its merge, and other proposals about its
+memories."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -22,8 +22,7 @@ MOST_OTHERS = 20
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A rule that held changes back: its number and its sentence at that time, and the number of memories whose changes
-    it held back."""
+    """A rule that held changes back: its number and sentence at that time, and the number of memories."""
 
     number: int
     sentence: str
@@ -33,10 +32,9 @@ class Held:
 def checked(
     store: MemoryStore, proposal: Proposal, outlines: Sequence[Outline], plan: Plan, rows: Sequence[Row]
 ) -> tuple[list[Row], list[Held]]:
-    """Return the rows of a proposal, and the path rules that held the proposal back.
+    """Return the rows of a proposal, and the path rules that held it back.
 
-    If the proposal is open, each row also has a sentence on the limit that stops the merge, and the numbers of other
-    open proposals about its memory.
+    In an open proposal, the rows have the limits that stop the merge, and other proposals about the memory.
     """
     held = _held(store, outlines)
     if not proposal.is_open:
@@ -62,8 +60,7 @@ def _held(store: MemoryStore, outlines: Sequence[Outline]) -> list[Held]:
 
 
 def _stopped(store: MemoryStore, plan: Plan) -> dict[str, str]:
-    """Return {memory: a sentence on the limit that stops its change}, assuming that all changes before it are
-    merged."""
+    """Return {memory: a sentence on the limit that stops its change} if all changes before it are merged."""
     hub, found = HubSettings.current(), dict[str, str]()
     most = Limits(*(_limit(store, hub, name) for name in Limits._fields))
     memories, total = store.memory_count, store.total_bytes

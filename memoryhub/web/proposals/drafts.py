@@ -1,4 +1,4 @@
-"""Comments that a person drafts on the page of a proposal. They are published together, alone or with a decision."""
+"""Comments that a person drafts on the page of a proposal. They are published together."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -35,9 +35,9 @@ def place_of(name: str) -> Place | None:
 
 @dataclass(frozen=True, slots=True)
 class Drafts:
-    """The comments in a posted form: one on the proposal as a whole, and those on lines.
+    """The comments in a posted form: one on the whole proposal, and those on lines.
 
-    `opened` is the place of the comment whose field the person has just opened.
+    The person has just opened the field at the place `opened`.
     """
 
     text: str = ""

@@ -1,6 +1,6 @@
 """Finds new lines of a proposal that other memories of the store already contain, identical or similar.
 
-There is no index of lines. The memories are read by path for a limited time, and a button continues from there.
+The memories are read by path for a limited time, and a button continues from there.
 """
 
 import time
@@ -53,7 +53,7 @@ class Elsewhere:
 
 
 class Other(NamedTuple):
-    """A memory of the store: its id and path, and the id and size in bytes of its text (None if it was redacted)."""
+    """A memory: its id and path, and the id (None if redacted) and bytes of its text."""
 
     memory: str
     path: str
@@ -66,8 +66,7 @@ class Other(NamedTuple):
 def page(request: Request, store: MemoryStore, number: int) -> HttpResponse:
     """Show which other memories already contain new lines of an open proposal.
 
-    In the URL, `after` is the path of the last memory that was compared, and `seen` is the number of memories compared
-    so far.
+    In the URL, `after` is the path of the last compared memory, `seen` the number of memories compared so far.
     """
     proposal = Proposal.objects.of_store(store.pk).filter(number=number).first()
     if proposal is None or not proposal.is_open:
@@ -95,8 +94,7 @@ def page(request: Request, store: MemoryStore, number: int) -> HttpResponse:
 
 
 def _new_lines(plan: Plan) -> tuple[Sequence[Where], Lines, bool]:
-    """Return the positions of the new lines of a proposal, these lines (their keys are the positions), and whether the
-    proposal has more than MOST_LINES new lines."""
+    """Return the positions of the new lines, the lines by position, and whether there are more than MOST_LINES."""
     ids = {state.text for change in plan.changes for state in (change.now, offered(change)) if state.text}
     texts = MemoryText.objects.contents(plan.store, ids) if ids else {}
     where, lines, is_cut = list[Where](), dict[int, str](), False
@@ -134,8 +132,7 @@ def _others(store_id: str, after: str) -> Iterator[tuple[Other, str]]:
 
 
 def _batch(rows: Sequence[Other]) -> list[str]:
-    """Return the ids of the texts that are read together: those of the first rows, as long as they have at most
-    BATCH_BYTES together. The first row is among them even if it alone is larger."""
+    """Return the ids of the first texts, up to BATCH_BYTES together but at least one."""
     ids, size = list[str](), 0
     for row in rows:
         size += row.size

@@ -1,5 +1,4 @@
-"""The hunks of a proposal on its page. A hunk that a person may leave out has a checkbox; after a decision, each hunk
-has its outcome."""
+"""The hunks of a proposal on its page, with checkboxes or, after a decision, with their outcomes."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +24,7 @@ OFFERED is always sent."""
 
 @dataclass(frozen=True, slots=True)
 class Ticks:
-    """The heads of a memory's hunks, each with a checkbox. The hunks with the numbers in `left_out` are not ticked."""
+    """The heads of a memory's hunks, each with a checkbox. The hunks with numbers in `left_out` are not ticked."""
 
     memory: str
     title: str
@@ -44,8 +43,7 @@ class Ticks:
 
 @dataclass(frozen=True, slots=True)
 class Outcomes:
-    """The heads of a memory's hunks after a decision. `had` says, for each hunk in order, whether the merged text
-    contains it."""
+    """The heads of a memory's hunks after a decision. `had` says for each hunk whether the merged text contains it."""
 
     had: Sequence[bool]
 
@@ -68,10 +66,11 @@ def left_out_of(post: QueryDict) -> dict[str, set[int]]:
 def ticks(
     number: int, shown: Iterable[tuple[Change, Diff | None]], left_out: Mapping[str, Collection[int]]
 ) -> dict[str, Heads]:
-    """Return {memory: heads of its hunks}, for the hunks that can be left out. `number` is that of the proposal, and
-    `left_out` is {memory: the numbers of the hunks that are not ticked}. A page has at most MOST_TICKS checkboxes.
+    """Return {memory: heads of its hunks} for the hunks that can be left out, at most MOST_TICKS. `number` is the
+    proposal's.
 
-    If a memory has only one hunk and does not move, the hunk has no checkbox: the whole memory can be left out instead.
+    `left_out` is {memory: the numbers of hunks that are not ticked}. An only hunk has no checkbox, unless the memory
+    also moves.
     """
     room = MOST_TICKS
     heads: dict[str, Heads] = {}

@@ -1,5 +1,4 @@
-"""Comments on the lines of a proposal: those shown below a line of a comparison, and those whose line no comparison
-shows."""
+"""Comments on the lines of a proposal, shown below the line or, if it is not shown, beside the comparison."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -22,10 +21,10 @@ from memoryhub.web.proposals.preview import Row
 
 @dataclass(frozen=True, slots=True)
 class OfLines:
-    """The lines of one comparison. `here` is the place of the compared texts, to which a line's side and number are
-    added; it is None if the person may not comment.
+    """The lines of one comparison.
 
-    `html` is {(whether a line is of the old text, its number): the HTML below this line}.
+    `here` is the place of the compared texts, or None if the person may not comment. `html` is {(is it in the old text,
+    line number): the HTML below this line}.
     """
 
     here: Place | None
@@ -45,7 +44,7 @@ class OfLines:
 
 
 def place_of(comment: Comment) -> Place | None:
-    """Return the place of the line that a comment is on, or None if the comment is on the proposal as a whole."""
+    """Return the place of a comment's line, or None for a comment on the whole proposal."""
     if comment.change is None:
         return None
     return Place(comment.change, comment.base or "", comment.number, comment.is_old, comment.first or 0)
@@ -61,8 +60,7 @@ def with_lines(
     may_write: bool,
     agent: object,
 ) -> tuple[list[Row], list[Thread]]:
-    """Return the rows with the conversations and drafts on their lines, and the conversations that are on lines of no
-    row."""
+    """Return the rows with conversations and drafts on their lines, and the conversations on lines of no row."""
     by_change: dict[str, list[Thread]] = defaultdict(list)
     for thread in threads:
         by_change[thread.first.change or ""].append(thread)
@@ -120,8 +118,8 @@ def _lines_of(row: Row) -> frozenset[tuple[bool, int]]:
 
 
 def _line_in(place: Place | None, here: Place) -> tuple[bool, int]:
-    """Return the line at a place, as (whether it is of the old text, number). Return (False, 0) if the place is not in
-    the compared texts (`here`)."""
+    """Return (is it in the old text, line number) of a place, or (False, 0) if it is not in the compared texts
+    `here`."""
     if place is None or place._replace(is_old=False, line=0) != here:
         return (False, 0)
     return (place.is_old, place.line)

@@ -1,4 +1,4 @@
-"""Lists the proposals of a memory store: the open ones, oldest first, or the decided ones, newest first."""
+"""The lists of a store's proposals: the open ones, oldest first, or the decided ones, newest first."""
 
 from typing import Any
 
@@ -27,10 +27,9 @@ DECIDED = "decided"
 @require_safe
 @in_store(Role.VIEWER)
 def page(request: Request, store: MemoryStore) -> HttpResponse:
-    """List the open proposals; with `state=decided` in the URL, list the decided ones.
+    """List the open proposals; with `state=decided` in the URL, the decided ones.
 
-    `after` in the URL is the number of the last proposal on the page before. `is` limits the list to the proposals that
-    match this value of the inbox's filter `is`.
+    `after` is the number of the last proposal on the page before. `is` is a value of the inbox's filter `is`.
     """
     is_decided = request.GET.get("state") == DECIDED
     after = number_of(request, "after")

@@ -37,15 +37,14 @@ class Merged:
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """The proposals that would be merged, in order, and the proposals that would not, each with a sentence that says
-    why."""
+    """The proposals that would be merged, in order, and those that would not, each with the reason."""
 
     merged: Sequence[Merged]
     left: Sequence[tuple[Row, str]]
 
 
 def outlook(store: MemoryStore, rows: Sequence[Row]) -> Outlook:
-    """Return the preview of merging these open proposals. All their comparisons share the work of one page."""
+    """Return the preview of merging these open proposals."""
     work = Work(PLAN_WORK)
     plans = {row.proposal.pk: proposal_plan(row.proposal, work) for row in rows}
     why = _conflicts(rows, plans) | _with_findings(store, rows, plans)
@@ -65,7 +64,7 @@ def outlook(store: MemoryStore, rows: Sequence[Row]) -> Outlook:
 
 
 def _conflicts(rows: Sequence[Row], plans: Mapping[str, Plan]) -> dict[str, str]:
-    """Return {proposal: why it is left out} for proposals with a conflict and for those that would change nothing."""
+    """Return {proposal: why it is left out} for proposals with a conflict or without any change."""
     found: dict[str, str] = {}
     for row in rows:
         plan = plans[row.proposal.pk]
@@ -91,8 +90,7 @@ def _with_findings(store: MemoryStore, rows: Sequence[Row], plans: Mapping[str, 
 
 
 def _overlaps(rows: Sequence[Row], plans: Mapping[str, Plan]) -> dict[str, str]:
-    """Return {proposal: why it is left out} for proposals that need a memory or a path of an earlier proposal in the
-    list."""
+    """Return {proposal: why it is left out} for proposals that need a memory or path of an earlier one."""
     at, above = dict[str, int](), dict[str, int]()
     found: dict[str, str] = {}
     for row in rows:
@@ -129,8 +127,7 @@ def _changes(store: MemoryStore, rows: Sequence[Row], plans: Mapping[str, Plan])
 
 
 def _of_lines(changes: Sequence[Changed], plan: Plan) -> str:
-    """Return a sentence on why a person has to read the new lines of a proposal on its own page, before it is merged;
-    "" if nobody has to."""
+    """Return why a person must read the new lines on the proposal's own page before a merge, or ""."""
     for one in changes:
         for found in one.found:
             return _("%(kind)s in line %(line)s of %(path)s.") % {

@@ -1,5 +1,4 @@
-"""The preview of a proposal, memory by memory: a diff, the choices, and the findings of the store's rules in the new
-lines."""
+"""The preview of a proposal, memory by memory: a diff, the choices, and the findings in new lines."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -31,8 +30,10 @@ MOST_FOUND = 20
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A sensitive value or a sign of poisoning in a proposed line. `blocks` means that it prevents the merge; `masks`
-    means that the merge masks it."""
+    """A finding in a proposed line.
+
+    `blocks` means that it prevents the merge; `masks` means that the merge masks the value.
+    """
 
     kind: str
     line: int
@@ -52,12 +53,11 @@ class Found:
 class Row:
     """One memory of a proposal: its row in the plan, its outline, and the findings in its new lines.
 
-    `outcome` is the result of a decision for the change: `merged`, `part` if a part of it was merged, `left`, or
-    `there` if the memory already had it. `heads` makes the HTML above each hunk, `lined` that of each line's number and
-    of the comments below the line, and `beside` has comments on lines that are not shown. `may_edit` is True for a text
-    that the page shows completely; `editor` is its open editor. `is_screened` is False if the page had no room for the
-    text, so that the rules did not check it. `stopped` is a sentence on the limit that stops the merge. `others` are
-    the numbers of other open proposals about the memory. `is_gone`: the memory no longer exists in the store.
+    `outcome` is `merged`, `part` (of it was merged), `left`, or `there` (the memory already had the change). `heads`
+    makes the HTML above each hunk; `lined` that of line numbers and comments. `beside` has comments on lines that are
+    not shown. `editor` is the open editor. `is_screened` is False if the rules did not check the text, for lack of
+    room. `stopped` is the limit that stops the merge. `others` are numbers of other open proposals about the memory.
+    `is_gone`: the memory no longer exists.
     """
 
     row: plan_rows.Row

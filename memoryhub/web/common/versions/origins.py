@@ -35,8 +35,7 @@ def of_versions(versions: Iterable[MemoryVersion | None]) -> dict[str, Origin]:
 
 
 def of_ids(store_id: str, ids: Collection[str]) -> dict[str, Origin]:
-    """Return {version id: Origin} for the versions of a store with these `ids`. Versions that were not imported are
-    left out."""
+    """Return {version id: Origin} for the imported versions among those with these `ids`."""
     brought = MemoryVersion.objects.among(store_id, ids).filter(origin__isnull=False)
     return of_origins(brought.values_list("pk", "origin"))
 

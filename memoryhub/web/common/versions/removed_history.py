@@ -16,7 +16,7 @@ from memoryhub.models.memories import MemoryVersionQuerySet
 class Gap:
     """The removed versions `first` to `last` of a memory, and the audit entry of their removal.
 
-    `entry` is None if it has not been looked up (see `with_entries`), or if it has been removed from the audit too.
+    `entry` is None if it was not looked up (see `with_entries`) or has been removed too.
     """
 
     first: int
@@ -30,7 +30,7 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """The start of a chain whose entries up to and including `seq` were removed, the last of them dated `at`."""
+    """The start of a chain whose entries up to `seq` were removed; the last of them was written `at` that time."""
 
     seq: int
     at: datetime | None
@@ -57,8 +57,10 @@ def first_seq(chain: str) -> int:
 
 
 def gaps_between(numbers: Sequence[int], low: int = 0) -> list[Gap]:
-    """Return the gaps between the version numbers in `numbers`, which are descending. The last gap is the one between
-    the last of them and `low`, which is the number of an existing version, or 0."""
+    """Return the gaps between the version numbers in `numbers`, which are descending.
+
+    The last gap is above `low`, which is the number of an existing version, or 0.
+    """
     pairs = zip(numbers, [*numbers[1:], low], strict=False)
     return [Gap(end + 1, number - 1) for number, end in pairs if number - end > 1]
 
@@ -77,7 +79,7 @@ def with_entries(memory: Memory, gaps: Sequence[Gap]) -> list[Gap]:
 
 
 def older_than(memory: Memory, number: int) -> MemoryVersionQuerySet:
-    """Return the versions before a number, newest first; the number directly before it may have been removed."""
+    """Return the versions with a lower number than `number`, newest first. Some may have been removed."""
     return MemoryVersion.objects.of_memory(memory).filter(number__lt=number).order_by("-number")
 
 
@@ -87,7 +89,7 @@ def newer_than(memory: Memory, number: int) -> MemoryVersionQuerySet:
 
 
 def beside(memory: Memory, number: int) -> dict[str, int | None]:
-    """Return the numbers of the nearest existing versions before and after a number, as `previous` and `next`; None if
+    """Return the numbers of the nearest existing versions before and after `number`, as `previous` and `next`; None if
     there is none."""
     sides = {"previous": older_than(memory, number), "next": newer_than(memory, number)}
     return {name: found.values_list("number", flat=True).first() for name, found in sides.items()}
@@ -96,7 +98,7 @@ def beside(memory: Memory, number: int) -> dict[str, int | None]:
 def is_first(version: MemoryVersion) -> bool:
     """Return whether this is version 1.
 
-    Any other version had a version before it, even if that has been removed.
+    Any other version had a previous one, which may have been removed.
     """
     return version.number == 1
 
@@ -109,8 +111,8 @@ MOST_READ, MOST_NAMED = 1_000, 20
 class Lost:
     """Which of the versions that some entries made have been removed.
 
-    `memories` are the memories that still exist and have lost such versions. `more` means that there are further ones.
-    `entries` means that some of the entries themselves may have been removed from the audit.
+    `memories` are existing memories that have lost such versions; `more` means that there are further ones. `entries`
+    means that some of the entries may have been removed too.
     """
 
     memories: Sequence[Memory] = ()
@@ -123,7 +125,7 @@ class Lost:
 
 def lost_of(store_id: str, seqs: Iterable[int], since: datetime | None = None) -> Lost:
     """Return which versions that the entries `seqs` made have been removed. `since` is the time of the first of these
-    entries, even if this entry was removed too."""
+    entries."""
     lost: set[str] = set()
     gone = Redaction.objects.of_chain(store_id).removed()
     for part in in_parts(seqs):
@@ -134,15 +136,14 @@ def lost_of(store_id: str, seqs: Iterable[int], since: datetime | None = None) -
 
 
 def began_after(store_id: str, moment: datetime) -> bool:
-    """Return whether the oldest remaining entry of a chain was written after a moment. Return False if the chain has
-    lost no entries."""
+    """Return whether the oldest remaining entry was written after a moment. Return False if the chain has lost no
+    entries."""
     left = left_since(store_id)
     return left is not None and moment < left
 
 
 def left_since(store_id: str) -> datetime | None:
-    """Return when the oldest remaining entry was written, for a chain that has lost entries; None for a chain that has
-    lost none."""
+    """Return when the oldest remaining entry was written, or None if the chain has lost no entries."""
     if start_of(store_id) is None:
         return None
     first = AuditEntry.objects.of_chain(store_id).oldest().values_list("at", flat=True).first()

@@ -1,4 +1,4 @@
-"""The message after an act that can be undone, with a link to its audit entry and a link that undoes the act."""
+"""The message after an act that can be undone, with links to its audit entry and to the undo."""
 
 from django.contrib import messages
 from django.urls import reverse
@@ -11,8 +11,7 @@ from memoryhub.web.common.versions import closing
 
 
 def flag_link(store_id: str, memory_id: str = "") -> SafeString:
-    """Return a link to the flag of the memory `memory_id`. If `memory_id` is empty, return a link to all flagged
-    memories of the store."""
+    """Return a link to the flag of a memory, or to all flagged memories of the store if `memory_id` is empty."""
     if memory_id:
         url, words = reverse("memory", args=[store_id, memory_id]) + "#flag", _("See the flag")
     else:
@@ -30,11 +29,10 @@ def tell_done(
     has_flagged: bool = False,
     is_at_entry: bool = False,
 ) -> None:
-    """Add a success message for the next page that the person opens; `seq` is the audit entry of the act.
+    """Add the success message `said` for the next page; `seq` is the audit entry of the act.
 
-    `back` is the address of the page from which the person came; the message has a link to it. With `has_flagged`, the
-    act has flagged memories, and the message has a link to all flagged memories of the store. With `is_at_entry`, the
-    next page is the audit entry itself, so the message has no link to the entry.
+    `back` is the address of the page from which the person came. With `has_flagged`, the message links to the flagged
+    memories. With `is_at_entry`, the message has no link to the entry, because the next page is the entry.
     """
     entry = format_html('<a href="{}">{}</a> ', reverse("entry", args=[store_id, seq]), _("Audit entry"))
     words = _("Back to Today") if back.partition("?")[0] == reverse("today") else _("Back")

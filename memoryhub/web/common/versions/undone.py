@@ -11,8 +11,7 @@ from memoryhub.web.common import pages
 
 @dataclass(frozen=True, slots=True)
 class Undone:
-    """An undo that is in force, the newest one of an act: its entry, and how many of the act's memories it undid
-    (`count` of `of`)."""
+    """The newest undo in force of an act: its entry, and how many of the act's memories it undid (`count` of `of`)."""
 
     entry: AuditEntry
     count: int
@@ -24,15 +23,15 @@ class Undone:
 
 
 def undone_of(store: MemoryStore, seqs: Collection[int]) -> dict[int, Undone]:
-    """Return {seq of an entry: its undo} for those of the given entries that are undone, in whole or in part."""
+    """Return {seq of an entry: its undo} for the entries that are undone, in whole or in part."""
     found = undoing(store.pk, seqs) if seqs else {}
     entries = pages.entries(store, *(one.seq for one in found.values())) if found else {}
     return {seq: Undone(entries[one.seq], one.count, one.of) for seq, one in found.items() if one.seq in entries}
 
 
 def undo_of(store: MemoryStore, versions: Sequence[str]) -> Undone | None:
-    """Return the newest undo in force that undid some of these versions, with the number of these versions that are
-    undone. Return None if none of them is undone."""
+    """Return the newest undo in force of some of these versions, or None. The undo has the number of these versions
+    that are undone."""
     rows: list[tuple[str, str, int]] = []
     for part in in_parts(versions):
         rows += MemoryVersion.objects.among(store.pk, part).values_list("pk", "memory_id", "seq")

@@ -12,7 +12,8 @@ LOOK_BACK = 500
 
 
 def agents_of(store_id: str, memories: Sequence[str]) -> dict[str, set[str]]:
-    """Return {memory: ids of the agents that wrote its newest versions}. Memories that no agent wrote are left out."""
+    """Return {memory: ids of the agents that wrote its newest versions}. Memories without such an agent are left
+    out."""
     entry = AuditEntry.objects.filter(chain=OuterRef("store_id"), seq=OuterRef("seq"), actor_kind=ActorKind.KEY)
     newest = MemoryVersion.objects.filter(
         store_id=store_id, memory_id__in=memories, number__gt=F("memory__version_count") - LOOK_BACK

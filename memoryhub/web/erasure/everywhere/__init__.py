@@ -1,4 +1,4 @@
-"""Erasing texts about one person from one, some or all stores that the user administers: a search and a confirmation.
+"""Erasing texts about a person from the stores that the user administers: a search and a confirmation.
 
 The texts are passed between pages only in request bodies, and browsers must not cache the responses.
 """
@@ -53,8 +53,7 @@ Stores = dict[str, MemoryStore]
 @never_cache
 @signed_in
 def erase_everywhere(request: Request) -> HttpResponse:
-    """Ask for the texts and the stores. On POST, show the places that contain the texts; with `step=erase`, erase the
-    texts."""
+    """Ask for the texts and the stores. On POST, show the places with the texts; with `step=erase`, erase the texts."""
     stores = {store.id: store for store in MemoryStore.objects.administered_by(person(request)).by_name()}
     if not stores:
         raise PermissionDenied
@@ -98,11 +97,7 @@ def _new(form: QueryDict, stores: Stores) -> Asked:
 
 
 def _answer(request: Request, stores: Stores, listed: Asked) -> HttpResponse:
-    """Do the act of the button that was pressed below the list, with the current ticks.
-
-    If the person no longer administers one of the stores, nothing is erased, and the list is shown again without that
-    store.
-    """
+    """Do the act of the pressed button, with the current ticks, or show the list again."""
     form, before = request.POST, listed.among(stores)
     ticks = (set(form.getlist(name)) for name in ("term", "near", "store"))
     asked = before.ticked(*ticks)
@@ -121,8 +116,7 @@ def _answer(request: Request, stores: Stores, listed: Asked) -> HttpResponse:
 
 
 def _collect(request: Request, stores: Stores, asked: Asked) -> HttpResponse:
-    """Send an archive of everything with the ticked spellings. If not every store was searched yet, go on searching
-    first."""
+    """Send an archive of everything with the ticked spellings, or go on searching first."""
     if asked.unsearched:
         return _list(request, stores, asked)
     if not collected.chosen(asked):
@@ -145,7 +139,7 @@ def _confirmed(request: Request, stores: Stores, asked: Asked) -> HttpResponse:
 
 
 def _words(stores: Stores, asked: Asked, note: str) -> Words:
-    """Return the words for the whole erasure: the texts, each ticked spelling, and the current number of places in each
+    """Return the words for the whole erasure: the texts, the ticked spellings, and the number of places in each
     store."""
     erased = [one for one in asked.spellings if asked.takes(one)]
     found = [(stores[store], asked.searched[store]) for store in asked.to_erase()]
@@ -163,11 +157,7 @@ def _places(name: str, result: Searched) -> str:
 
 
 def _searched(asked: Asked, stores: Stores, user: User) -> Asked:
-    """Search stores for at most SECONDS, small stores first. A store that would take longer by itself is added to
-    `large`.
-
-    If the request has only one store, the search of that store is completed.
-    """
+    """Search stores for at most SECONDS, small stores first. Stores that would take longer are added to `large`."""
     until, at = math.inf if len(asked.stores) == 1 else time.monotonic() + SECONDS, timezone.now()
     found, large = dict(asked.searched), list(asked.large)
     order = sorted(asked.unsearched, key=lambda store: stores[store].memory_count)

@@ -1,5 +1,4 @@
-"""The list of an erasure in several stores: spellings to tick, stores with their holds, and stores that were not
-searched."""
+"""The list of an erasure in several stores: spellings to tick, and stores with their holds."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,8 +19,10 @@ MOST_STORES = 200
 
 @dataclass(frozen=True, slots=True)
 class SpellingRow:
-    """A spelling with its checkbox, and the stores that have it. `is_form` is True if the spelling is another form of a
-    name that is to be erased."""
+    """A spelling with its checkbox, and the stores that have it.
+
+    `is_form` means that it is another form of a name to erase.
+    """
 
     spelling: Spelling
     is_ticked: bool
@@ -31,7 +32,7 @@ class SpellingRow:
 
 @dataclass(frozen=True, slots=True)
 class StoreRow:
-    """A store in which something is found, with the legal holds that forbid the erasure there.
+    """A store with places to erase, and the legal holds that forbid the erasure there.
 
     `imports` are the open imports that the erasure cancels.
     """
@@ -72,8 +73,7 @@ def of(asked: Asked, stores: Mapping[str, MemoryStore]) -> dict[str, Any]:
 
 
 def _absent(asked: Asked) -> list[str]:
-    """Return the texts that no store contains in any spelling. As long as this is not known for every store, return an
-    empty list."""
+    """Return the texts that no store contains; none until all stores were searched."""
     if asked.unsearched or asked.large or any(found.elsewhere for found in asked.searched.values()):
         return []
     found = [one.text for one in (*asked.spellings, *asked.near)]
@@ -81,8 +81,8 @@ def _absent(asked: Asked) -> list[str]:
 
 
 def _apart(asked: Asked, stores: Mapping[str, MemoryStore], listed: Sequence[str]) -> apart.Apart | None:
-    """Return the memories that have the words of a text but none of the spellings in `listed`. As long as a store has
-    not been searched, return None."""
+    """Return the memories with the words of a text but none of the spellings in `listed`; None until all stores were
+    searched."""
     return (
         None if asked.unsearched else apart.memories(asked.subject, {id: stores[id] for id in asked.searched}, listed)
     )

@@ -1,5 +1,4 @@
-"""The rules for sensitive text of a store and of the hub: an action for each kind of text, and a form that tries the
-rules on a text."""
+"""The rules for sensitive text of a store and of the hub, with a form that tries them."""
 
 import json
 from collections.abc import Mapping
@@ -103,7 +102,7 @@ def rules(request: Request, store: MemoryStore) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @superuser_only
 def hub_rules(request: Request) -> HttpResponse:
-    """Show, try and save the hub's rules. In a store, they apply to each kind for which the store has no rule."""
+    """Show, try and save the hub's rules. A store's own rule for a kind takes precedence."""
     own = HubSettings.current().rules
     if request.method == "POST" and not _tries(request):
         return _saved(request, None, own, "hub_rules")
@@ -121,8 +120,7 @@ def _tries(request: Request) -> bool:
 
 
 def _chosen(request: Request, saved: Mapping[str, str]) -> dict[str, str]:
-    """Return {kind: action}: the choice in the form that tries a text, or the saved action if the form has no choice
-    for the kind."""
+    """Return {kind: action}, from the form that tries a text, else as saved."""
     given = {kind: request.POST.get(f"rule-{kind}", saved.get(kind, "")) for kind in KINDS}
     return {kind: action for kind, action in given.items() if action in ACTION_WORDS}
 

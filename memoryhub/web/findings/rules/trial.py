@@ -31,7 +31,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """The result for a tried text. `stored` is the masked text, or None if nothing is masked or the text is refused."""
+    """The result for a tried text. `stored` is the masked text; None if nothing is masked or the text is refused."""
 
     found: list[Found]
     more: int

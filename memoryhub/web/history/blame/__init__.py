@@ -37,9 +37,9 @@ LINES = 2_000
 class Shown:
     """The lines of a version with their origins as HTML. `oldest` and `newest` are the ends of the scale of ages.
 
-    `whole` is false if older versions exist that were not read or were removed (`oldest_kept` is the first remaining
-    one). `bounded` is true if the texts were too large to compare line by line. `redacted` counts the lines whose
-    origin is uncertain because a text was redacted or removed.
+    `whole` is false if older versions were not read or were removed; `oldest_kept` is the first remaining one.
+    `bounded` means that the texts were too large to compare line by line. `redacted` counts the lines whose origin is
+    uncertain because a text no longer exists.
     """
 
     html: SafeString
@@ -61,8 +61,7 @@ class Shown:
 @require_GET
 @in_store(Role.VIEWER)
 def blame(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
-    """Show the blame of the version whose number is `version` in the URL; without it, of the newest version that has a
-    text."""
+    """Show the blame of the version with the number `version` in the URL, or of the newest version with a text."""
     memory = memory_of(store, memory_id)
     version, problem = picked(memory, request.GET.get("version", ""))
     shown = None
@@ -92,11 +91,10 @@ def blame(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
 
 
 def picked(memory: Memory, written: str) -> tuple[MemoryVersion, str]:
-    """Return the version with the number `written`, and an empty sentence. Raise Http404 if the memory has no version
-    at all.
+    """Return the version with the number `written`, and an empty sentence. Raise Http404 if the memory has no version.
 
-    If there is no version with this number, return the newest version that has a text, and a sentence that says why. If
-    `written` is empty, return that version with an empty sentence.
+    If there is no such version, return the newest one with a text, and a sentence that says why. The sentence is empty
+    if `written` is.
     """
     found = MemoryVersion.objects.of_memory(memory).select_related("text")
     if written.isascii() and written.isdigit() and len(written) <= 18:
@@ -156,9 +154,9 @@ def _shown(found: Lines, store: MemoryStore, first: int) -> Shown:
 
 
 def told_of_versions(rows: Sequence[Row], store: MemoryStore) -> dict[int, Authorship]:
-    """Return {version number: its author and its session} for the versions in `rows`.
+    """Return {version number: its author and its session}.
 
-    If an agent proposed a version, this agent is its author, and its note says who merged the proposal.
+    The author of a proposed version is its agent; the note says who merged it.
     """
     columns = ("seq", "actor_kind", "author_id", "label", "note", "session", "command")
     entries = AuditEntry.objects.of_chain(store.id).of_seqs(row.seq for row in rows).values_list(*columns)

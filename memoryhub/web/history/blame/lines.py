@@ -27,7 +27,7 @@ SHADES = 6
 
 @dataclass(frozen=True, slots=True)
 class Authorship:
-    """A version with its author, the id and name of its session, and the person's note, all from its audit entry."""
+    """A version with its author, its session (id and name) and the person's note."""
 
     row: Row
     kind: str = ""
@@ -56,9 +56,9 @@ class Page:
 
 
 def to_html(page: Page, lines: Sequence[str], origins: Sequence[Origin], first: int) -> SafeString:
-    """Return list items for lines, beginning with the line number `first`. The id of each is `L` and the line number.
+    """Return list items for the lines from the number `first` on, each with the id `L` and its number.
 
-    If adjacent lines have the same origin, only the first of them shows it.
+    Of adjacent lines with the same origin, only the first shows it.
     """
     heads = _Heads(page)
     shown = visible.to_html("\n".join(lines)).split("\n") if lines else ()
@@ -81,7 +81,7 @@ def _items(heads: "_Heads", shown: Sequence[str], origins: Sequence[Origin], fir
 
 
 class _Heads:
-    """HTML for the origin that is shown beside a line. HTML that several versions share is built only once."""
+    """HTML for the origins beside lines, built once for each version."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
@@ -116,8 +116,7 @@ class _Heads:
         return f'<div class="blame-meta">{version}{self.rest[number]}{self._walk_back(origin)}</div>'
 
     def _named(self, origin: Origin) -> tuple[str, str]:
-        """Return the label of the version and its tooltip. If the origin is uncertain, both name a range of
-        versions."""
+        """Return the label of the version and its tooltip."""
         details = {"number": origin.number}
         if origin.known and origin.since == origin.number:
             return self.named % details, self.came % details
@@ -164,8 +163,7 @@ class _Heads:
 
 
 class _Times:
-    """Moments as HTML like `relative_time`. They are cached, because formatting dates is slow and many versions have
-    the same time."""
+    """Moments as HTML like `relative_time`, cached because formatting dates is slow."""
 
     def __init__(self) -> None:
         self.now = timezone.now()
@@ -212,6 +210,6 @@ def _uncertain(origin: Origin) -> str:
 
 
 def ends(origins: Mapping[int, Authorship]) -> tuple[datetime | None, datetime | None]:
-    """Return the oldest and the newest moment of the versions in `origins`; None for both if there are none."""
+    """Return the oldest and the newest moment of the versions in `origins`, or None and None."""
     moments = sorted(version.row.at for version in origins.values())
     return (moments[0], moments[-1]) if moments else (None, None)

@@ -41,9 +41,8 @@ MOST_BYTES = 500_000
 class Row:
     """A changed memory with its diff.
 
-    `diff` is None if only the path changed, a text was redacted, or the diff is folded. `folded` means that a diff
-    exists but is not on this page; `sides` links to the page that shows it. `origin` is the author of the newest
-    version if it was imported.
+    `folded` means that the diff is on another page, to which `sides` links. `diff` is None if it is folded, if only the
+    path changed, or if a text was redacted. `origin` is the author of the newest version if it was imported.
     """
 
     of: Difference
@@ -58,10 +57,10 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """The first and the last entry of the comparison. `sentences` has a sentence for each of these two entries that is
-    not the one that the person requested.
+    """The first and the last entry of the comparison.
 
-    `since_approval` means that the first entry is the person's newest approval.
+    `sentences` explain entries that are not the requested ones. `since_approval` means that the first entry is the
+    person's newest approval.
     """
 
     first: int
@@ -73,10 +72,10 @@ class Ends:
 @require_safe
 @in_store(Role.VIEWER)
 def changes(request: Request, store: MemoryStore) -> HttpResponse:
-    """Show the changes between two moments, `from` and `to` in the URL: each is the number of an entry (0: before the
-    first one) or a date. `from` can be `approved`, which means the newest approval of the person.
+    """Show the changes between two moments, `from` and `to` in the URL. Each is the number of an entry, or a date.
 
-    By default, `to` is the newest entry, and `from` is the last entry that is at least a day older.
+    `from` can be `approved`: the person's newest approval. The default for `to` is the newest entry, and for `from` the
+    last entry at least a day older.
     """
     newest = past.last_seq(store.id)
     ends = _ends(request, store, newest)
@@ -119,8 +118,7 @@ def _wanted(store: MemoryStore, ends: Ends, path: str, agent: Agent | None, kind
 
 
 def _may_lack(store: MemoryStore, ends: Ends, path: str) -> bool:
-    """Return whether changes may be missing from the page. On the page of a directory (`path`), they may also be
-    missing because the path of a redacted version is not known."""
+    """Return whether changes may be missing from the page of the directory `path`."""
     is_removed = past.may_lack(store.id, ends.last) or past.lacks_memories(store.id, ends.first)
     return is_removed or bool(path and past.lacks_paths(store.id, ends.first, ends.last))
 
@@ -171,8 +169,7 @@ def _ends(request: Request, store: MemoryStore, newest: int) -> Ends:
 
 
 def _from_approval(request: Request, store: MemoryStore) -> tuple[QueryDict, str]:
-    """Return the parameters with the person's newest approval as `from`. Also return a sentence if there is no
-    approval, else an empty text."""
+    """Return the parameters with the person's newest approval as `from`, and a sentence if there is none (else "")."""
     seq = viewed.last_approval(store.pk, person(request))
     given = request.GET.copy()
     given["from"] = str(seq or "")
@@ -180,7 +177,7 @@ def _from_approval(request: Request, store: MemoryStore) -> tuple[QueryDict, str
 
 
 def _usual(store_id: str, newest: int) -> int:
-    """Return the seq of the last entry that is at least a day older than the entry `newest`; 0 if there is none."""
+    """Return the seq of the last entry at least a day older than the entry `newest`, or 0."""
     at = AuditEntry.objects.of_chain(store_id).filter(seq=newest).values_list("at", flat=True).first()
     return past.seq_at(store_id, at - moments.DAY) if at else 0
 
@@ -191,8 +188,7 @@ def _agent(store: MemoryStore, written: str) -> Agent | None:
 
 
 def _entries(store: MemoryStore, ends: Ends) -> dict[str, Any]:
-    """Return, as template context, the entries at both `ends` of the comparison, and the session of each. A value is
-    None if there is no such entry or session."""
+    """Return, as template context, the entries at both `ends` and their sessions, each None if it does not exist."""
     first, last = (past.entry_at(store.id, seq) for seq in (ends.first, ends.last))
     sessions = Session.objects.in_bulk([entry.session for entry in (first, last) if entry and entry.session])
     of_first, of_last = (sessions.get(entry.session or "") if entry else None for entry in (first, last))
@@ -219,8 +215,7 @@ def _rows(request: Request, store: MemoryStore, found: Sequence[Difference]) -> 
 
 
 def _to_show(found: Sequence[Difference]) -> Iterator[Difference]:
-    """Yield the changes whose diffs are shown: at most MOST_DIFFS changes, with texts of at most MOST_BYTES together. A
-    change of the path only is left out."""
+    """Yield the changes whose diffs are shown: at most MOST_DIFFS, with at most MOST_BYTES of texts."""
     rest, budget = MOST_DIFFS, MOST_BYTES
     for difference in found:
         size = sum(version.size or 0 for version in (difference.before, difference.after) if version)

@@ -1,12 +1,8 @@
 """Changes in a store between two entries: each memory once, with its state after the first and after the last entry.
 
-The final state of a changed memory is its version that was made after the first entry, and is still current after the
-last one. There is exactly one such version per changed memory, however often the memory changed. The versions are
-therefore scanned from the newest back, in batches, by the index (store, seq). No state is kept about versions already
-scanned, so a page costs the same for a thousand or a million versions. The initial states of a page's memories are
-found together by binary search (`past.versions_at`). Memories with the same initial and final state are skipped. A page
-ends when it is full, or after a scan of MOST_ROWS versions or MOST_SEEN memories; the next page continues there.
-Nothing is left out, but only the scanned versions are counted.
+Each changed memory has exactly one version that was made after the first entry and is current after the last one. These
+versions are scanned from the newest back by the index (store, seq), so a page costs the same in a large store. A page
+ends when it is full, or after MOST_ROWS versions or MOST_SEEN memories; the next page continues there.
 """
 
 from collections import Counter
@@ -45,10 +41,9 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A memory's state at both moments: `before` and `after`. A state is None if the memory did not exist at that
-    moment or was in the trash.
+    """A memory's state at both moments: `before` and `after`. None means that it did not exist or was in the trash.
 
-    `removed` means that the state before is not known, because its version has been removed.
+    `removed` means that the version before has been removed, so its state is not known.
     """
 
     memory: str
@@ -80,10 +75,9 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Changes sorted by path; `next` is the place (seq and version id) before which the next page begins.
+    """Changes sorted by path; `next` is the place (seq and version id) where the next page begins.
 
-    `counts` is the number of scanned changes of each kind, even of kinds that the page does not show. `is_cut` means
-    that the scan ended before the page was full.
+    `counts` is the number of scanned changes of each kind. `is_cut` means that the scan ended before the page was full.
     """
 
     rows: Sequence[Difference]
@@ -94,8 +88,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The two entries, the directory (`path`, empty for the root), the kind of change (None: all kinds), and the agent
-    that must have made a version between the entries (empty: any author)."""
+    """The two entries, the directory (`path`), the kind of change (None: all), and the agent (empty: any author)."""
 
     store: str
     first: int
@@ -106,8 +99,8 @@ class Wanted:
 
 
 def page(wanted: Wanted, before: str = "") -> Page:
-    """Return at most SIZE changes. The scan goes from the newest version back, and continues before the place `before`;
-    if `before` is empty, it starts with the newest version."""
+    """Return at most SIZE changes, scanned from the newest version back. The scan starts before the place `before`, if
+    one is given."""
     place = _place(before)
     rows: list[Difference] = []
     counts: Counter[Kind] = Counter()
@@ -128,12 +121,7 @@ def page(wanted: Wanted, before: str = "") -> Page:
 
 
 def _stretch(wanted: Wanted, place: Place | None, look: int) -> tuple[list[MemoryVersion], Place | None]:
-    """Return the final states among the next `look` versions, and the place at which the scan continues (None at the
-    end). `place` is where the scan has ended so far (None: it has not begun).
-
-    Each query has one lower and one upper bound. If a query has several of them, SQLite seeks by only one and filters
-    by the rest.
-    """
+    """Return the final states among the next `look` versions after `place`, and the next place (None at the end)."""
     high = wanted.last if place is None else min(wanted.last, place[0])
     between = MemoryVersion.objects.filter(store_id=wanted.store, seq__lte=high).order_by("-seq", "-pk")
     if place is not None:
@@ -147,8 +135,7 @@ def _stretch(wanted: Wanted, place: Place | None, look: int) -> tuple[list[Memor
 
 
 def _differences(wanted: Wanted, found: Sequence[MemoryVersion]) -> Iterable[Difference]:
-    """Yield the change of each memory whose final state is in `found`. One query finds the initial states of SIZE
-    memories."""
+    """Yield the change of each memory whose final state is in `found`."""
     for start in range(0, len(found), SIZE):
         part = _by_agent(wanted, found[start : start + SIZE]) if wanted.agent else found[start : start + SIZE]
         numbers = {version.memory_id: version.number - 1 for version in part}
@@ -163,7 +150,7 @@ def _differences(wanted: Wanted, found: Sequence[MemoryVersion]) -> Iterable[Dif
 
 
 def _by_agent(wanted: Wanted, found: Sequence[MemoryVersion]) -> list[MemoryVersion]:
-    """Return the final states in `found` of those memories that the agent in `wanted` changed after the first entry."""
+    """Return the final states of the memories that the agent in `wanted` changed."""
     looked = (
         Q(memory_id=last.memory_id, number__gt=last.number - LOOK_BACK, number__lte=last.number) for last in found
     )

@@ -29,8 +29,10 @@ DAY = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A directory or a memory in a listing. For a memory, `entry` is the entry that made the version, and `origin` the
-    version's author if it was imported."""
+    """A directory or a memory in a listing.
+
+    For a memory, `entry` is the entry that made the version, and `origin` the author if it was imported.
+    """
 
     item: Item
     url: str
@@ -43,7 +45,7 @@ class Row:
 def moments(request: Request, store: MemoryStore) -> HttpResponse:
     """Show the slider, the date field and the shortcuts.
 
-    If the query names a moment, redirect to that moment; for htmx, answer with a fragment that describes it.
+    If the query names a moment, redirect to it; for htmx, describe it in a fragment.
     """
     last = past.last_seq(store.id)
     scope = choice.scope_of(store, request.GET)
@@ -76,8 +78,7 @@ def moments(request: Request, store: MemoryStore) -> HttpResponse:
 @require_safe
 @in_store(Role.VIEWER)
 def moment(request: Request, store: MemoryStore, seq: int, path: str = "") -> HttpResponse:
-    """Show the children of a directory after the entry `seq`. If there was a memory at the path, redirect to the
-    memory."""
+    """Show the children of a directory after the entry `seq`. If a memory was at the path, redirect to the memory."""
     if past.is_gone(store.id, seq):
         return to_choice(store, seq, Scope(f"/{path}" if path else ""))
     entry = entry_of(store, seq)
@@ -129,7 +130,7 @@ def _rows(store: MemoryStore, seq: int, listing: Listing) -> list[Row]:
 
 
 def to_choice(store: MemoryStore, seq: int, scope: Scope) -> HttpResponse:
-    """Redirect to the page on which a person chooses a moment; that page says that the entry `seq` was removed."""
+    """Redirect to the choice of a moment, with a message that the entry `seq` was removed."""
     return HttpResponseRedirect(addresses.of_choice(store.id, scope, seq=str(seq)))
 
 
@@ -183,8 +184,7 @@ def entry_context(store: MemoryStore, seq: int) -> dict[str, Any]:
 
 
 def steps(store: MemoryStore, seq: int, scope: Scope) -> dict[str, str]:
-    """Return the URLs of the state of the scope before (`previous`) and after (`next`) its state at the entry `seq`; a
-    missing state has no URL."""
+    """Return the URLs of the `previous` and the `next` state of the scope; a missing state has no URL."""
     current = past.changed_at_or_before(store.id, seq, scope.path)
     earlier = past.changed_at_or_before(store.id, current - 1, scope.path) if current else None
     later = past.changed_after(store.id, seq, scope.path)

@@ -1,5 +1,4 @@
-"""Parsing the moment that a person requested: an entry on the slider, a date in the person's time zone, or a
-shortcut."""
+"""Parsing the moment that a person requested: an entry, a date in the person's time zone, or a shortcut."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,9 +28,9 @@ _YEARS = range(1970, 9999)
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The requested moment, as the seq of an entry (None if no moment or an invalid one was requested).
+    """The requested moment as the seq of an entry, or None.
 
-    `sentence` explains why a request is invalid, or why another moment is used instead.
+    `sentence` says why the request is invalid, or why another moment is used.
     """
 
     seq: int | None
@@ -52,7 +51,7 @@ def number(value: str) -> int | None:
 
 
 def moment(value: str) -> datetime | None:
-    """Parse a date and time; without a time zone, the current one is assumed. Return None for any other text."""
+    """Parse a date and time; the default is the current time zone. Return None for any other text."""
     try:
         found = datetime.fromisoformat(value.strip())
     except ValueError:
@@ -63,14 +62,13 @@ def moment(value: str) -> datetime | None:
 
 
 def in_field(value: str) -> str:
-    """Return a date from a URL in the format of a date-and-time field, in the current time zone. Return "" if it is no
-    date."""
+    """Return a date from a URL in the format of a date-and-time field, or "" if it is no date."""
     found = moment(value)
     return timezone.localtime(found).strftime("%Y-%m-%dT%H:%M") if found else ""
 
 
 def scope_of(store: MemoryStore, given: QueryDict) -> Scope:
-    """Return the scope of the memory or directory in the query. An unknown memory or an invalid path is ignored."""
+    """Return the scope of the memory or directory in the query. Invalid ones are ignored."""
     memory, path = given.get("memory", ""), given.get("path", "")
     if memory and Memory.objects.filter(store=store, pk=memory).exists():
         return Scope(memory=memory)
@@ -86,9 +84,11 @@ def is_path(path: str) -> bool:
 
 
 def asked(store_id: str, last: int, given: QueryDict, *, seq: str = "seq", at: str = "at") -> Asked:
-    """Return the entry that the query names by its number or by a date; `seq` and `at` are the names of these two
-    parameters. A moment outside the existing entries becomes the nearest of them. `last` is the seq of the newest
-    entry."""
+    """Return the entry that the query names by its number or by a date. `seq` and `at` are the names of these
+    parameters.
+
+    `last` is the seq of the newest entry. A moment outside the existing entries becomes the nearest of them.
+    """
     if written := given.get(seq, ""):
         return _by_number(written, last, removed_history.start_of(store_id))
     if not (written := given.get(at, "")):
@@ -124,7 +124,7 @@ def _by_number(value: str, last: int, start: removed_history.Start | None) -> As
 def shortcuts(request: Request, store: MemoryStore, last: int) -> list[Shortcut]:
     """Return the shortcuts to an hour, a day, a week, two weeks and 30 days ago. `last` is the seq of the newest entry.
 
-    A shortcut is left out if it is before the first entry, or if no entry was written since then.
+    A shortcut is left out if no entry was written before it, or since then.
     """
     now = timezone.now()
     names = (
@@ -153,8 +153,7 @@ def before_sessions(store_id: str) -> list[tuple[Session, Shortcut]]:
 
 
 def recent_changes(store_id: str) -> list[tuple[AuditEntry, Sequence[MemoryVersion]]]:
-    """Return the newest entries that made versions, each with its versions. At most MOST_ENTRIES entries, and the last
-    MOST_VERSIONS versions, are looked at."""
+    """Return the newest entries that made versions, with these versions; at most MOST_ENTRIES and MOST_VERSIONS."""
     versions = MemoryVersion.objects.filter(store_id=store_id).order_by("-seq")[:MOST_VERSIONS]
     by_seq: dict[int, list[MemoryVersion]] = {}
     for version in versions:

@@ -1,9 +1,7 @@
 """The direct children of a directory after one entry, derived from memory versions with bounded work.
 
-Directories have no history of their own: a directory existed as long as there was a memory in it. Names are found by a
-skip scan of the index (store, path, seq), so the cost of a page depends on its number of names, not on the size of the
-store. If the first versions of a directory were not current after the entry, its further versions are scanned in
-slices. After MOST_STEPS names or MOST_ROWS versions, a page ends early and says so.
+A directory existed as long as it had a memory. Names are found by a skip scan of the index (store, path, seq), so a
+page costs the same in a large store. After MOST_STEPS names or MOST_ROWS versions, a page ends early and says so.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -58,7 +56,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """Up to SIZE names in the order of paths; `next` is where the next page begins (None at the end).
+    """Up to SIZE names in the order of paths; `next` is where the next page begins, or None.
 
     `is_cut` means that the page ended early because its work was limited.
     """
@@ -73,7 +71,7 @@ class Listing:
 
 
 def listing(store_id: str, directory: str, seq: int, after: str = "") -> Listing:
-    """Return a page of the children of a directory after the entry `seq`; `after` is the `next` of the previous
+    """Return a page of the children of a directory after the entry `seq`. `after` is the `next` of the previous
     page."""
     low, high = paths.subtree(directory)
     begin = after if low < after < high else low
@@ -94,8 +92,7 @@ def listing(store_id: str, directory: str, seq: int, after: str = "") -> Listing
 
 
 def _end(names: Sequence[Name], low: str, high: str) -> tuple[str | None, bool]:
-    """Return where the next page begins (None if there is none), and whether this page ended early. The names are
-    between the paths `low` and `high`."""
+    """Return where the next page begins (or None), and whether this page ended early."""
     if len(names) > SIZE:
         return names[SIZE].place, False
     if names and names[-1].step >= MOST_STEPS:
@@ -106,8 +103,7 @@ def _end(names: Sequence[Name], low: str, high: str) -> tuple[str | None, bool]:
 
 
 def _whole(name: Name, low: str) -> str:
-    """Return the path of the direct child of a directory that is `name.place` or contains it. `low` is the path of the
-    directory with a slash at its end."""
+    """Return the path of the direct child of the directory `low` that is or contains `name.place`."""
     return low + name.place[len(low) :].partition("/")[0]
 
 
@@ -122,11 +118,8 @@ def _versions(store_id: str, ids: Collection[str | None]) -> dict[str, Found]:
 
 
 def _anything(store_id: str, low: str, high: str, seq: int, budget: int) -> tuple[bool | None, str, int]:
-    """Return three values: whether any version between the paths `low` and `high` was current after the entry `seq`;
-    the path at which the scan ended; and what is left of `budget` (a number of versions).
-
-    The first value is None if the budget was used up before it was known.
-    """
+    """Return whether a version between two paths was current (None: unknown), where the scan ended, and the budget
+    left."""
     beneath = MemoryVersion.objects.filter(store_id=store_id, path__lt=high, seq__lte=seq)
     at = low
     while budget > 0:
@@ -146,8 +139,7 @@ def _anything(store_id: str, low: str, high: str, seq: int, budget: int) -> tupl
 
 
 def was_there(store_id: str, directory: str, seq: int) -> bool:
-    """Return whether a directory had any children after the entry `seq`. Return True also if the answer would take too
-    much work."""
+    """Return whether a directory had any children after the entry `seq`, or may have had some."""
     found = listing(store_id, directory, seq)
     return bool(found.items or found.next)
 
@@ -155,8 +147,7 @@ def was_there(store_id: str, directory: str, seq: int) -> bool:
 def alive_at(store_id: str, path: str, seq: int) -> MemoryVersion | None:
     """Return the version that was current at a path after the entry `seq`, or None.
 
-    Only the last TOGETHER versions at the path are examined. That is enough, because one entry leaves at most two
-    versions at a path.
+    Only the last TOGETHER versions at the path are examined, because one entry leaves at most two versions at a path.
     """
     at_path = MemoryVersion.objects.filter(store_id=store_id).at(path).filter(seq__lte=seq)
     newest = at_path.order_by("-seq")[:TOGETHER]

@@ -1,4 +1,4 @@
-"""One memory as it was after an entry: its text and facts, and links to earlier, later and current states."""
+"""One memory as it was after an entry, with links to earlier, later and current states."""
 
 from dataclasses import dataclass
 
@@ -72,8 +72,7 @@ def moment_memory(request: Request, store: MemoryStore, seq: int, memory_id: str
 
 
 def _state(version: MemoryVersion | None, store_id: str, memory_id: str, seq: int) -> str:
-    """Return the state of a memory after the entry `seq`: `none` (not created yet), `removed` (the version was
-    removed), `deleted`, `redacted` or `there`. `version` is the version at that moment, or None."""
+    """Return the state of a memory after the entry `seq`: `none`, `removed`, `deleted`, `redacted` or `there`."""
     if version is None:
         return "removed" if past.were_there(store_id, [memory_id], seq) else "none"
     if version.operation == Operation.DELETED:
@@ -88,8 +87,7 @@ def _content(version: MemoryVersion | None) -> str | None:
 
 
 def _around(memory: Memory, version: MemoryVersion | None, seq: int) -> Around:
-    """Return the nearest remaining versions before and after `version`. If `version` is None, return only the first one
-    after the entry `seq`."""
+    """Return the nearest remaining versions before and after `version`, or after the entry `seq` if it is None."""
     if version is not None:
         return Around(older_than(memory, version.number).first(), newer_than(memory, version.number).first())
     versions = MemoryVersion.objects.of_memory(memory)

@@ -44,9 +44,9 @@ def seq_at(store_id: str, moment: datetime) -> int:
 def versions_at(store_id: str, memories: Mapping[str, int], seq: int) -> dict[str, MemoryVersion]:
     """Return {memory id: the version that was current after the entry `seq`}; it may be a deletion.
 
-    `memories` maps each memory's id to an upper bound for the number of that version. One query reads all versions of
-    memories with few versions. For a memory with many versions, a binary search finds the number, since seq grows with
-    it: a million versions take twenty queries. A memory whose version at that moment has been removed is left out.
+    `memories` is {memory id: a version number that is not lower than the number to find}. Memories whose version was
+    removed are left out. In a memory with many versions, a binary search finds the version: later versions have a
+    higher number and a higher seq.
     """
     few = [memory for memory, number in memories.items() if 0 < number <= FEW_VERSIONS]
     best: dict[str, MemoryVersion] = {}
@@ -79,8 +79,7 @@ def _is_current(version: MemoryVersion, seq: int) -> bool:
 
 
 def _before_first(store_id: str, memories: Mapping[str, int]) -> dict[str, int]:
-    """Return {memory id: number of the version right before the memory's first remaining version}. The number is 0 if
-    no version of the memory was removed. It is never higher than the memory's number in `memories`."""
+    """Return {memory id: number before the first remaining version}, at most the number in `memories`."""
     first = MemoryVersion.objects.filter(store_id=OuterRef("store_id"), memory_id=OuterRef("pk")).order_by("number")
     low = dict.fromkeys(memories, 0)
     for start in range(0, len(memories), TOGETHER):
@@ -91,7 +90,7 @@ def _before_first(store_id: str, memories: Mapping[str, int]) -> dict[str, int]:
 
 
 def _next(store_id: str, memory_id: str, number: int, high: int) -> MemoryVersion | None:
-    """Return the first remaining version after the removed version `number`, or None. Its number is at most `high`."""
+    """Return the first remaining version after the removed version `number`, up to the number `high`, or None."""
     found = MemoryVersion.objects.filter(store_id=store_id, memory_id=memory_id, number__gt=number, number__lte=high)
     return found.order_by("number").first()
 
@@ -99,8 +98,7 @@ def _next(store_id: str, memory_id: str, number: int, high: int) -> MemoryVersio
 def were_there(store_id: str, memories: Collection[str], seq: int) -> set[str]:
     """Return the ids of those `memories` that existed right after the entry `seq`.
 
-    Pass only memories for which no version of that moment was found. Such a memory existed if it had been created by
-    then and has lost versions: its version of that moment must have been removed, because even a deletion is a version.
+    Pass only memories for which no version of that moment was found: if they existed, it was removed.
     """
     at = AuditEntry.objects.of_chain(store_id).filter(seq=seq).values_list("at", flat=True).first()
     if at is None or not memories:
@@ -115,25 +113,20 @@ def may_lack(store_id: str, seq: int) -> bool:
 
 
 def lacks_paths(store_id: str, *seqs: int) -> bool:
-    """Return whether any version that was current right after one of the entries `seqs` is now redacted. The path that
-    the version had is then not known."""
+    """Return whether a version that was current right after one of the entries `seqs` is now redacted. Its path is then
+    not known."""
     redacted = MemoryVersion.objects.filter(store_id=store_id, path=None)
     return any(redacted.as_of(seq).exists() for seq in seqs)
 
 
 def lacks_memories(store_id: str, seq: int) -> bool:
-    """Return whether any memory that existed right after the entry `seq` is now removed with all its versions."""
+    """Return whether a memory that existed right after the entry `seq` is now removed with all its versions."""
     memories = _lacking(store_id, seq)
     return Memory.objects.among(store_id, memories).count() < len(memories)
 
 
 def _lacking(store_id: str, seq: int) -> set[str]:
-    """Return the ids of the memories whose version right after the entry `seq` has been removed since then. Only the
-    last MOST_LOOKED removed versions up to that entry are checked.
-
-    A removed version that no later version superseded does not count: it was the deletion of a memory that was then
-    removed.
-    """
+    """Return the ids of memories whose version right after the entry `seq` has been removed since then."""
     gone = Redaction.objects.of_chain(store_id).removed().filter(entry_seq__lte=seq).order_by("-entry_seq")
     ends = gone.values_list("memory", "superseded_seq")[:MOST_LOOKED]
     return {memory for memory, end in ends if memory and end is not None and end > seq}
@@ -145,8 +138,7 @@ def numbered(store_id: str, memory_id: str, number: int) -> MemoryVersion | None
 
 
 def _numbered(store_id: str, numbers: Mapping[str, int]) -> list[MemoryVersion]:
-    """Return one version of each memory in `numbers`, which is {memory id: number of the version}. The versions have no
-    texts."""
+    """Return one version of each memory, without its text; `numbers` is {memory id: version number}."""
     wanted = list(numbers.items())
     found: list[MemoryVersion] = []
     for start in range(0, len(wanted), TOGETHER):
@@ -158,11 +150,9 @@ def _numbered(store_id: str, numbers: Mapping[str, int]) -> list[MemoryVersion]:
 
 
 def changed_at_or_before(store_id: str, seq: int, path: str = "") -> int | None:
-    """Return the seq of the last entry up to and including `seq` that changed something in the directory `path`, or
-    None.
+    """Return the seq of the last entry up to `seq` (inclusive) that changed something in the directory `path`, or None.
 
-    If none of the last MOST_LOOKED versions changed anything there, return the seq of the last scanned version, from
-    which a search can continue.
+    After MOST_LOOKED versions, return the seq of the last scanned version, from which a search can continue.
     """
     older = MemoryVersion.objects.filter(store_id=store_id, seq__lte=seq).order_by("-seq")
     return _nearest(older, path)
@@ -171,8 +161,7 @@ def changed_at_or_before(store_id: str, seq: int, path: str = "") -> int | None:
 def changed_after(store_id: str, seq: int, path: str = "") -> int | None:
     """Return the seq of the first entry after `seq` that changed something in the directory `path`, or None.
 
-    If none of the next MOST_LOOKED versions changed anything there, return the seq of the last scanned version, from
-    which a search can continue.
+    After MOST_LOOKED versions, return the seq of the last scanned version, from which a search can continue.
     """
     newer = MemoryVersion.objects.filter(store_id=store_id, seq__gt=seq).order_by("seq")
     return _nearest(newer, path)

@@ -1,4 +1,4 @@
-"""Acts on several memories and directories at once. After a preview, an act is done on all of them or on none."""
+"""Acts on several memories and directories at once. After a preview, an act is done on all or on none."""
 
 from collections.abc import Callable, Sequence
 
@@ -38,8 +38,7 @@ SUGGESTED = 200
 @require_POST
 @in_store(Role.VIEWER)
 def answer(request: Request, store: MemoryStore) -> HttpResponse:
-    """Do the act that the form field `act` names, on the selected memories and directories or on everything in a
-    directory."""
+    """Do the act in the form field `act` on the selection, or on everything in a directory."""
     posted = Posted.of(request.POST)
     view = _ACTS.get(posted.act)
     if view is None:
@@ -56,8 +55,7 @@ def answer(request: Request, store: MemoryStore) -> HttpResponse:
 
 
 def _delete(request: Request, store: MemoryStore, posted: Posted) -> HttpResponse:
-    """Show the number of memories and ask for confirmation. Once the person has confirmed, move the memories to the
-    trash."""
+    """Ask for confirmation; after that, move the memories to the trash."""
     form = DeleteForm(request.POST if posted.digest else None)
     problem = ""
     if form.is_valid():
@@ -79,7 +77,7 @@ def _delete(request: Request, store: MemoryStore, posted: Posted) -> HttpRespons
 def ask_to_delete(
     request: Request, store: MemoryStore, posted: Posted, form: NoteForm, problem: str = ""
 ) -> HttpResponse:
-    """Return the page that asks before a selection is deleted. It lists the memories that legal holds keep. Raises
+    """Return the page that asks before a selection is deleted, with the memories that legal holds keep. Raises
     TooMuch."""
     plan = deletion.deletion(store.pk, posted.chosen, timezone.now())
     found = plan.selected
@@ -99,7 +97,7 @@ def ask_to_delete(
 
 
 def ask_to_delete_directory(request: Request, store: MemoryStore, directory: Directory) -> HttpResponse:
-    """Return the page that asks before a directory is deleted. It lists what legal holds keep in the directory."""
+    """Return the page that asks before a directory is deleted, with what legal holds keep in it."""
     posted = Posted("delete", (directory.pk,), False, directory.path, "", "", None)
     try:
         return ask_to_delete(request, store, posted, DeleteForm())
@@ -151,8 +149,7 @@ def _moved(request: Request, store: MemoryStore, posted: Posted, form: MoveForm,
 
 
 def _export(request: Request, store: MemoryStore, posted: Posted) -> HttpResponse:
-    """Audit the export of a selection, and send it. A ZIP archive has the current texts; the other formats have the
-    whole history."""
+    """Audit the export of a selection, and send it."""
     if posted.format not in exporting.FORMATS:
         return HttpResponseBadRequest(_("The format of an export must be zip, jsonl or git."))
     wanted = web_exporting.wanted_by(request, posted.format, chosen=posted.chosen, history=posted.format != "zip")

@@ -1,4 +1,4 @@
-"""Data that the forms of a selection post: the selected items, the action, and what its preview showed."""
+"""Data of the forms of a selection: the selected items, the action, and what its preview showed."""
 
 import re
 from collections.abc import Iterable
@@ -34,8 +34,8 @@ class MoveForm(InStoreForm, NoteForm):
 class Posted:
     """A posted selection.
 
-    `place` is the directory of the page. `digest` is the digest of the preview (empty: no preview was shown yet).
-    `entry` is the audit entry that moved the memories to the trash.
+    `place` is the directory of the page. `digest` is the digest of the preview (empty: none was shown). `entry` is the
+    audit entry that moved the memories to the trash.
     """
 
     act: str

@@ -1,4 +1,4 @@
-"""Pinning or holding the items that a person selected, in a directory or among the results of a search."""
+"""Pinning or holding selected items, in a directory or among the results of a search."""
 
 from django.contrib import messages
 from django.core.exceptions import ValidationError
@@ -24,8 +24,7 @@ SHOWN = 200
 
 
 def answer(request: Request, store: MemoryStore, posted: Posted) -> HttpResponse:
-    """Ask for a reason, then hold each selected memory (live or in the trash) and each selected directory. Raise
-    TooMuch if more than MOST items are selected."""
+    """Ask for a reason, then hold each selected memory and directory. Raise TooMuch for more than MOST items."""
     places = _places(store, posted)
     kinds = kinds_for(request)
     asked = "reason" in request.POST
@@ -69,9 +68,7 @@ def _done(request: Request, store: MemoryStore, form: TermsForm, count: int, alr
 
 
 def _places(store: MemoryStore, posted: Posted) -> list[tuple[str | None, str | None, str]]:
-    """Return (memory, held path, path to show) of each selected item. For a memory, the held path is None; for a
-    directory, the memory is None. Items that no longer exist are left out. Raise TooMuch if more than MOST items are
-    selected."""
+    """Return (memory or None, held path or None, path to show) of each selected item. Raises TooMuch."""
     if posted.everything:
         return [(None, posted.place, f"{posted.place}/")]
     if len(posted.ids) > MOST:

@@ -1,6 +1,6 @@
 """Restoring several memories from the trash.
 
-If their paths are free, they are restored immediately. Otherwise the person chooses other paths.
+If a path is not free, the person chooses another one.
 """
 
 from collections.abc import Mapping
@@ -36,8 +36,10 @@ _PLACE = "path-"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A memory whose path is not free. `why` is the reason, `value` the text in the field for another path, and `error`
-    says what is wrong with that other path."""
+    """A memory whose path is not free.
+
+    `why` is the reason, `value` the typed other path, and `error` says what is wrong with the typed path.
+    """
 
     memory_id: str
     path: str
@@ -108,11 +110,7 @@ def _page(
 def _rows(
     shown: ReturnPlan, final: ReturnPlan | None, places: Mapping[str, str], errors: Mapping[str, tuple[str, str]]
 ) -> list[Row]:
-    """Return rows for the memories whose path is not free.
-
-    Each row has the path that the person typed for the memory (or, if the person typed none, a proposed path), and a
-    sentence on why the typed path is not possible.
-    """
+    """Return rows for the memories whose path is not free, with typed or proposed other paths."""
     still = {one.memory.id: one for one in final.blocked} if final and places else {}
     rows = []
     for one in shown.blocked:
@@ -131,8 +129,7 @@ def _why(one: Return) -> str:
 
 
 def _places(store: MemoryStore, post: QueryDict) -> tuple[dict[str, str], dict[str, tuple[str, str]]]:
-    """Return {memory: typed path} for the valid paths, and {memory: (typed text, error message)} for the invalid
-    ones."""
+    """Return {memory: typed path} for the valid paths, and {memory: (typed text, error)} for the invalid ones."""
     field = PathField(creates=True)
     field.store = store.pk
     places, errors = {}, {}
