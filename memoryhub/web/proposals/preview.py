@@ -81,16 +81,14 @@ class Row:
 
     @property
     def replaced(self) -> list[int]:
-        """Return the seqs of the entries of those calls whose changes to the memory were replaced by later calls, at
-        least in part."""
+        """Return the seqs of the calls whose changes to the memory were replaced by later calls, at least in part."""
         change = self.row.change
         return sorted(self.outline.calls[one] for one in {*change.replaced, *change.cut})
 
 
 @dataclass
 class Screen:
-    """Checks the new lines of proposed texts with the store's rules for sensitive text. `found` is {memory:
-    findings}."""
+    """Checks the new lines of proposed texts with the store's rules. `found` is {memory: findings}."""
 
     rules: Ruling
     found: dict[str, Sequence[Found]] = field(default_factory=dict)
@@ -132,7 +130,7 @@ class Screen:
 def shown(
     store: MemoryStore, plan: Plan, outlines: Sequence[Outline], given: Given, query: QueryDict, path: str
 ) -> tuple[Preview, list[Row]]:
-    """Return the preview of a plan, and a row for each of its memories; memories with problems are first.
+    """Return the preview of a plan, and a row for each memory, those with problems first.
 
     `query` and `path` are those of the page's address.
     """
@@ -168,8 +166,7 @@ def _text(state: State, texts: Mapping[str, str]) -> str | None:
 
 
 def words(change: Change, choice: Choice) -> tuple[str, str]:
-    """Return two texts for `choice`, one of the choices for a change with a problem: the label of its button, and the
-    sentence below the button."""
+    """Return the label and the sentence of the button for `choice`, one of the choices for a change with a problem."""
     if choice == Choice.KEEP and not change.now.is_there:
         return _("Leave it out"), _("There is no memory here now, and none is created.")
     if choice == Choice.KEEP:

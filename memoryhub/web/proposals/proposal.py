@@ -118,8 +118,7 @@ def _why(request: Request) -> str:
 
 
 def _doubt(request: Request, proposal: Proposal) -> str:
-    """Return a sentence on who else is looking at the proposal, if the person tries to merge or refuse it and has not
-    confirmed this yet. Otherwise, or if no one else is looking at it, return ""."""
+    """Return a sentence on who else is looking at the proposal, if the person must confirm the decision, else ""."""
     if request.POST.get("decision") not in ("merge", "refuse") or request.POST.get("anyway") or not proposal.is_open:
         return ""
     other = claim_proposal(proposal, person(request), timezone.now())
@@ -142,8 +141,7 @@ def _since_opened() -> str:
 
 
 def _editing(request: Request, store: MemoryStore, proposal: Proposal, given: Given, parts: Parts) -> HttpResponse:
-    """Show the page again with an editor opened or closed, or with a new comment field. Raises AlreadyDecided and
-    PlanChanged."""
+    """Show the page again with an editor opened or closed, or with a new comment field."""
     if OPEN in request.POST:
         return _page(request, store, proposal, given, "", parts)
     if not proposal.is_open:
@@ -160,8 +158,7 @@ def _editing(request: Request, store: MemoryStore, proposal: Proposal, given: Gi
 
 
 def _decided(request: Request, store: MemoryStore, proposal: Proposal, given: Given, parts: Parts) -> HttpResponse:
-    """Do the decision or publish the comments, and redirect to the page of the proposal or to the page from which it
-    was opened. Raises AlreadyDecided, PlanChanged and ToolError."""
+    """Do the decision or publish the comments, and redirect."""
     if request.POST.get("decision") == REOPEN:
         return _reopened(request, store, proposal)
     drafts = Drafts.of(request.POST).written()
@@ -280,8 +277,7 @@ def _may_reopen(proposal: Proposal, undone: Undone | None) -> bool:
 
 
 def _trust(store: MemoryStore, heading: Heading) -> dict[str, Any] | None:
-    """Return the data for a link to the form of path rules that would let the agent make the same changes. Return None
-    if the proposal is not merged, or if the store has these rules."""
+    """Return the data for a link to path rules that would allow the same changes, or None."""
     rules = rules_of(heading)
     if heading.proposal.state not in MERGED or {*rules} <= {*of_json(store.path_rules).rules}:
         return None
@@ -289,8 +285,7 @@ def _trust(store: MemoryStore, heading: Heading) -> dict[str, Any] | None:
 
 
 def _with_choices(proposal: Proposal, rows: Sequence[Row], parts: Parts, opened: str) -> list[Row]:
-    """Return the rows of an open proposal with checkboxes and editors; `opened` is the memory whose editor was opened
-    last."""
+    """Return the rows of an open proposal with checkboxes and editors; `opened` is the last opened memory."""
     open_editors = editors(parts.texts, opened)
     compared = ((row.row.change, row.diff) for row in rows if row.row.change.memory not in open_editors)
     heads = ticks(proposal.number, compared, parts.left_out)
@@ -308,8 +303,7 @@ def _gone(heading: Heading, plan: Plan) -> int:
 
 
 def _entry(store: MemoryStore, proposal: Proposal) -> AuditEntry | None:
-    """Return the entry of the decision, including its input. Return None if no decision was made or its entry was
-    removed."""
+    """Return the entry of the decision with its input, or None."""
     if proposal.seq is None:
         return None
     return AuditEntry.objects.of_chain(store.pk).filter(seq=proposal.seq).first()
@@ -321,8 +315,7 @@ def _with_gone(store: MemoryStore, rows: Sequence[Row]) -> list[Row]:
 
 
 def _with_outcomes(rows: Sequence[Row], details: Mapping[str, Any], was: Proposed) -> list[Row]:
-    """Return the rows of a decided proposal, with the outcome of each change. `details` are the details of the
-    decision's entry; if they cannot be read, the rows are returned unchanged."""
+    """Return the rows of a decided proposal with the outcome of each change, if `details` has it."""
     if not (isinstance(details.get("merged"), list) and isinstance(details.get("refused"), list)):
         return list(rows)
     outcome = dict.fromkeys(details["merged"], "merged") | dict.fromkeys(details["refused"], "left")
@@ -340,8 +333,7 @@ def _with_outcomes(rows: Sequence[Row], details: Mapping[str, Any], was: Propose
 
 
 def _listed(details: Mapping[str, Any], name: str) -> list[str]:
-    """Return the ids that the input `details` of an entry lists under `name`. The list is empty if the input only has
-    their number."""
+    """Return the ids that the entry's input `details` lists under `name`."""
     listed = details.get(name)
     return listed if isinstance(listed, list) else []
 

@@ -1,4 +1,4 @@
-"""The rows of proposals: who proposes, and which memories would be changed. They contain no text of a memory."""
+"""The rows of proposals: who proposes, and which memories would be changed. They contain no texts."""
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -24,7 +24,7 @@ class Outline:
     """The change that a proposal makes to one memory. `name` is the memory's name in the plan, `to` its new path or "".
 
     `kind` is one of KINDS. `calls` is {id of a change: the number of its call's entry}. `number` is that of the newest
-    change, and `rule` is the number of the path rule that held the newest change back (None: unknown).
+    change. `rule` is the number of the path rule that held this change back, or None.
     """
 
     name: str
@@ -40,8 +40,8 @@ class Outline:
 class Row:
     """A proposal, the name of its agent, the name of its session or "", and its memories.
 
-    `assigned` is the person who is to decide about the proposal, and `reviewers` are the others to whom it can be
-    assigned. `looking` is another person who has the proposal open now.
+    `assigned` is the person who is to decide, and `reviewers` are the other people to choose from. `looking` is another
+    person who has the proposal open.
     """
 
     proposal: Proposal
@@ -66,8 +66,7 @@ class Row:
 
     @property
     def piece(self) -> int:
-        """Return the number of the proposal's first comparison on a page that shows several proposals and loads their
-        comparisons later."""
+        """Return the number of the proposal's first comparison on a page with several proposals."""
         return 1 + MOST_CHANGES * (1 + self.proposal.number % 900)
 
     @property
@@ -83,8 +82,7 @@ class Row:
 
 
 def rows_of(proposals: Sequence[Proposal], asker: User | None = None) -> list[Row]:
-    """Return the rows of some proposals. The number of queries depends neither on the number of proposals nor on that
-    of stores. `reviewers` and `looking` are set only if an `asker` is given."""
+    """Return the rows of some proposals. `reviewers` and `looking` are set only with an `asker`."""
     agents = dict(Agent.objects.filter(pk__in={one.agent for one in proposals}).values_list("pk", "name"))
     named = {one.session for one in proposals if one.session}
     sessions = dict(Session.objects.filter(pk__in=named).values_list("pk", "name"))

@@ -1,4 +1,4 @@
-"""Deciding about several proposals of a memory store at once: the preview, and the outcome of each proposal.
+"""Deciding about several proposals of a memory store at once.
 
 Each proposal is decided in its own transaction with its own entry. The entries have a common group and are undone
 together.
@@ -48,8 +48,8 @@ SECONDS = 4.0
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The outcome of one submitted form: {number of a proposal: its entry's seq}, and for the others {number: why
-    nothing was done}."""
+    """The outcome of a form: {number of a proposal: its entry's seq}, and {number: why nothing was done} for the
+    others."""
 
     entries: Mapping[int, int]
     left: Mapping[int, str]
@@ -58,8 +58,8 @@ class Done:
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_store(Role.VIEWER)
 def page(request: Request, store: MemoryStore) -> HttpResponse:
-    """Show the preview of merging the proposals with the numbers `n` in the URL. On POST, merge or refuse the proposals
-    that the form names."""
+    """Show the preview of merging the proposals with the numbers `n` in the URL. On POST, merge or refuse the named
+    proposals."""
     if request.method != "POST":
         return _page(request, store, _numbers(request.GET.getlist(NUMBER)))
     role: Role = request.role
@@ -156,8 +156,7 @@ def _decided(store: MemoryStore, seen: Mapping[int, str], decision: str, doing: 
 
 
 def _add_message(request: Request, store: MemoryStore, decision: str, done: Done) -> None:
-    """Add a message on what was done. It has links that undo all of it, and a link to path rules that would have
-    allowed the changes."""
+    """Add a message on what was done, with links to undo it and to path rules."""
     count = {"count": len(done.entries)}
     if done.entries:
         merged = ngettext("Merged %(count)s proposal.", "Merged %(count)s proposals.", len(done.entries))
@@ -179,9 +178,7 @@ def _add_message(request: Request, store: MemoryStore, decision: str, done: Done
 
 
 def _trust(store: MemoryStore, numbers: Collection[int]) -> SafeString:
-    """Return, for each agent of the proposals with these numbers, a link to the form of path rules. The form is filled
-    with rules that would allow the same changes. If there are none, or if all are saved already, the link is left
-    out."""
+    """Return for each agent of these proposals a link to path rules that would allow the same changes."""
     by_agent: dict[str, list[Row]] = {}
     for row in rows_of(list(Proposal.objects.of_store(store.pk).filter(number__in=numbers))):
         by_agent.setdefault(row.proposal.agent, []).append(row)

@@ -16,11 +16,10 @@ MOST_PLACES = 3
 
 
 def places_of(rows: Sequence[Row]) -> list[str]:
-    """Return the patterns for the memories of some proposals. All memories under the same directory of the root share
-    one pattern: the deepest directory that contains all of them. A memory directly in the root has its own path as its
-    pattern. If there is only one path, the pattern is this path, wherever it is.
+    """Return the patterns for the memories of some proposals: for each directory of the root, the deepest directory
+    with all its memories.
 
-    Return [] if there are more than MOST_PLACES patterns.
+    A memory directly in the root, or a single path, is its own pattern. Return [] for more than MOST_PLACES patterns.
     """
     paths = sorted({path for row in rows for outline in row.outlines for path in (outline.path, outline.to) if path})
     if len(paths) == 1:
@@ -34,11 +33,9 @@ def places_of(rows: Sequence[Row]) -> list[str]:
 
 
 def rules_of(*rows: Row) -> list[PathRule]:
-    """Return rules that allow the agent of these proposals to make the same changes, one for each pattern of
-    `places_of`.
+    """Return rules that allow the agent of these proposals the same changes, one for each pattern of `places_of`.
 
-    Return [] if `places_of` returns none, if the hub does not know the agent, or if a pattern contains `*`. The agent
-    has chosen the name with the `*`, and in a rule the `*` would also match other paths.
+    Return [] if there is no pattern, if a pattern contains `*`, or if the hub does not know the agent.
     """
     places = places_of(rows)
     if not rows[0].proposal.agent or any("*" in place for place in places):
@@ -48,8 +45,8 @@ def rules_of(*rows: Row) -> list[PathRule]:
 
 
 def query_of(rules: Sequence[PathRule]) -> str:
-    """Return the query for the form of path rules that fills the form with these rules. All of them must allow the same
-    verbs to the same agent."""
+    """Return the query that fills the form of path rules with `rules`. They must allow the same verbs to the same
+    agent."""
     first = rules[0]
     verbs = [("verb", verb.value) for verb in Verb if verb in first.verbs]
     return urlencode([*(("allow", rule.pattern) for rule in rules), ("who", first.who), *verbs])

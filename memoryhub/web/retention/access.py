@@ -1,5 +1,7 @@
-"""Decorators for the pages of a policy or a run. They let in people with a certain role in its memory store; if it is a
-policy or a run of the hub, only superusers."""
+"""Decorators for the pages of a policy or a run.
+
+They require a role in its memory store; for a policy or a run of the hub, a superuser.
+"""
 
 from collections.abc import Callable
 from functools import wraps
@@ -15,9 +17,9 @@ from memoryhub.web.common.request import Request
 
 
 def of_policy(view: View) -> View:
-    """Decorate a view so that it receives the policy whose id is `policy_id` in the address.
+    """Let the view receive the policy whose id is `policy_id` in the address.
 
-    Only admins of the policy's store may pass; for a policy of the hub, only superusers.
+    Only admins of its store may pass; for a policy of the hub, only superusers.
     """
 
     @login_required
@@ -34,9 +36,9 @@ def of_policy(view: View) -> View:
 
 
 def of_run(least: Role) -> Callable[[View], View]:
-    """Decorate a view so that it receives the run whose id is `run_id` in the address.
+    """Let the view receive the run whose id is `run_id` in the address.
 
-    Only people with at least the role `least` in the run's store may pass; for a run of the hub, only superusers.
+    Only people with at least the role `least` in its store may pass; for a run of the hub, only superusers.
     """
 
     def decorator(view: View) -> View:
@@ -57,11 +59,7 @@ def of_run(least: Role) -> Callable[[View], View]:
 
 
 def _let_in(request: Request, store: MemoryStore | None, least: Role) -> None:
-    """Set `request.role`. Raise Http404 for people without a role, PermissionDenied for people with a lower role than
-    `least`.
-
-    Without a store, only superusers have a role.
-    """
+    """Set `request.role`. Raises Http404 without a role, and PermissionDenied below the role `least`."""
     who = person(request)
     role = who.role_in(store) if store else Role.ADMIN if who.is_superuser else None
     if role is None:

@@ -1,5 +1,4 @@
-"""The authors of the policies by which a run, or one of its entries, removed something: who made or last changed each
-policy."""
+"""The people who made or last changed the policies by which a run removed something."""
 
 import json
 from collections.abc import Iterable
@@ -14,8 +13,10 @@ from memoryhub.models import HUB, AuditEntry, User
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """A policy with the name that it had at a past moment. `entry` has created it (`is_new`), or was the last to change
-    it before that moment. `url` is the page of the entry."""
+    """A policy with the name that it had at a past moment.
+
+    `entry` is the last one before that moment that created (`is_new`) or changed the policy; `url` is its page.
+    """
 
     name: str
     entry: AuditEntry
@@ -24,9 +25,11 @@ class Saved:
 
 
 def saved_by(policy_ids: Iterable[str | None], chain: str, at: datetime, user: User) -> list[Saved]:
-    """Return the policies with the ids `policy_ids` as they were at the moment `at`. `chain` is the chain of the memory
-    store, or of the hub, in which they were saved. Policies of the hub are returned only to superusers, because only
-    they see the hub's audit."""
+    """Return the policies with the ids `policy_ids` as they were at the moment `at`. `chain` is the chain in which they
+    were saved.
+
+    Policies of the hub are returned only to superusers.
+    """
     chains = [chain, HUB] if user.is_superuser else [chain]
     found = (policies.last_saved(policy, chains, at) for policy in dict.fromkeys(policy_ids) if policy)
     return [_saved(entry) for entry in found if entry]

@@ -1,4 +1,4 @@
-"""The certificate of retention, with the record of processing: what is kept, for how long, and what is overdue."""
+"""The certificate of retention: what is kept, for how long, and what is overdue."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,11 +23,10 @@ from memoryhub.web.retention import sentences
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A policy in words. `memories` is the number of memories to which the policy applies, and `overdue` the number of
-    items that are overdue.
+    """A policy in words, with the number of `memories` to which it applies, and of items that are `overdue`.
 
-    The last three moments are each the earliest one among these memories: since when a memory is unread
-    (`unread_since`), since when it is unchanged (`unchanged_since`), and when it was created or restored (`begun`).
+    The moments are the earliest ones among these memories: unread since, unchanged since, and created or restored
+    (`begun`).
     """
 
     name: str

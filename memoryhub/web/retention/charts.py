@@ -1,5 +1,5 @@
-"""Two charts of a rehearsal: the memories that the policies would have expired in past weeks, and those that they will
-expire in coming weeks."""
+"""Two charts of a rehearsal: the memories that policies would have expired in past weeks, and will expire in coming
+weeks."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -19,8 +19,10 @@ PAST, COMING = 1, 2
 
 
 def past(store_id: str, at: datetime, tried: Sequence[Policy] | None, against_saved: bool) -> Picture:
-    """Return the chart of the memories that the policies `tried` (None: the saved ones) would have expired in each of
-    the last WEEKS weeks, if they had always existed. `against_saved` adds the numbers of the saved policies."""
+    """Return the chart of the memories that the policies `tried` would have expired in each of the last WEEKS weeks.
+
+    None means the saved policies. `against_saved` adds the numbers of the saved policies.
+    """
     now = weeks.past_weeks(store_id, at, tried, WEEKS)
     before = weeks.past_weeks(store_id, at, None, WEEKS) if against_saved else None
     says = ngettext(
@@ -36,8 +38,11 @@ def past(store_id: str, at: datetime, tried: Sequence[Policy] | None, against_sa
 
 
 def coming(store_id: str, at: datetime, tried: Sequence[Policy] | None, against_saved: bool) -> Picture:
-    """Return the chart of the memories that the policies `tried` (None: the saved ones) will expire in each of the next
-    WEEKS weeks, if no one reads or changes a memory. `against_saved` adds the numbers of the saved policies."""
+    """Return the chart of the memories that the policies `tried` will expire in each of the next WEEKS weeks, if no one
+    reads or changes them.
+
+    None means the saved policies. `against_saved` adds the numbers of the saved policies.
+    """
     now = weeks.coming_weeks(store_id, at, tried, WEEKS)
     before = weeks.coming_weeks(store_id, at, None, WEEKS) if against_saved else None
     says = ngettext(
@@ -54,8 +59,7 @@ def coming(store_id: str, at: datetime, tried: Sequence[Policy] | None, against_
 
 
 def _picture(name: str, colour: int, title: str, says: str, empty: str, now: Weeks, before: Weeks | None) -> Picture:
-    """Return a chart with one bar for each week, of the counts in `now`. If `before` is given, it has the counts by the
-    saved policies, and the table under the chart shows them too."""
+    """Return a chart with a bar for each week of `now`. Its table also has the counts of `before`, if given."""
     counts, names = [week.count for week in now.weeks], [_week(week.start, week.end) for week in now.weeks]
     drawn = charts.stacked([[count] for count in counts])
     words = _("%(week)s: %(count)s")

@@ -15,11 +15,10 @@ from memoryhub.web.retention import sentences
 
 @dataclass(frozen=True, slots=True)
 class Fate:
-    """The effect of policies on a memory: the policy that applies to the memory, and that rule of the policy which is
-    due next.
+    """The policy that applies to a memory, and the rule of this policy that is due next.
 
-    `due` is None if no rule will be due. `why` is the reason in words. `is_over` means that the rule is already due.
-    `is_approved` means that the memory stays only because a person has approved it.
+    `due` is None if no rule will be due. `why` is the reason in words. `is_over` means that the rule is already due,
+    `is_approved` that a person's approval keeps the memory.
     """
 
     policy: Policy | None
@@ -40,8 +39,8 @@ class Fate:
 class Kept:
     """The pins and holds on a memory, and its fate.
 
-    `fate` is None for a live memory if there are no policies. `held_until` is the end of the last of the pins and
-    holds, or None if one of them has no last day.
+    `fate` is None for a live memory without policies. `held_until` is the end of the last pin or hold, or None if one
+    has no last day.
     """
 
     holds: Sequence[Hold]
@@ -54,8 +53,7 @@ class Kept:
 
     @property
     def until(self) -> datetime | None:
-        """Return when a policy will remove the memory. Return None if no policy will, or if a pin or a hold without a
-        last day keeps it."""
+        """Return when a policy will remove the memory, or None if none will."""
         if self.fate is None or self.fate.due is None or (self.holds and self.held_until is None):
             return None
         return max(filter(None, (self.fate.due.at, self.held_until)))
@@ -96,9 +94,9 @@ def kept_by(memory: Memory, saved: Sequence[Policy], found: Holds, now: datetime
 
 
 def over(store_id: str, memory_id: str, path: str, now: datetime) -> list[Hold]:
-    """Return the legal hold on a memory or a path, then the pin on it. The list is empty if there are neither.
+    """Return the legal hold on a memory or a path, then the pin on it, as far as they exist.
 
-    If several legal holds apply, only one is returned; one that freezes the text takes precedence.
+    Of several legal holds, one that freezes the text is returned first.
     """
     return _over(holds.holds_of(store_id, now), memory_id, path)
 

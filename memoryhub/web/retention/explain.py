@@ -53,8 +53,7 @@ class ExplainedPolicy:
 class Examples:
     """Some memories that match a pattern, as `paths`.
 
-    `count` is the number of matches among the paths that were compared with the pattern. `is_cut` means that not all
-    paths were compared.
+    `count` is the number of matches among the compared paths. `is_cut` means that not all paths were compared.
     """
 
     paths: Sequence[str]
@@ -69,8 +68,7 @@ class Examples:
 @require_safe
 @in_store(Role.VIEWER)
 def page(request: Request, store: MemoryStore) -> HttpResponse:
-    """Explain which policy applies to a path, whether or not a memory is at this path, and what will happen to memories
-    that were deleted there."""
+    """Explain which policy applies to a path, and what will happen to memories that were deleted there."""
     path = unicodedata.normalize("NFC", request.GET.get("path", "").strip().replace("\0", "")[:LONGEST])
     path = below_root(path, [store.pk])
     problem = "" if not path or path.startswith("/") else _("A path begins with a slash: /customers/acme.md")
@@ -81,10 +79,10 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
 @require_safe
 @in_store(Role.ADMIN)
 def pattern(request: Request, store: MemoryStore) -> HttpResponse:
-    """Answer with a fragment of a form: a pattern in words, and examples of memories that match it. With `brief` in the
-    URL, the examples are left out, but not the number of matches.
+    """Answer with a fragment of a form: a pattern in words, and examples of matching memories.
 
-    A form with several patterns sends a field whose name has a number, such as `form-0-pattern`.
+    With `brief` in the URL, there is only the number of matches. A field may have a number in its name, such as
+    `form-0-pattern`.
     """
     typed = next((request.GET[name] for name in request.GET if name.endswith("pattern")), "")
     given = unicodedata.normalize("NFC", typed.strip().replace("\0", "")[:LONGEST])
@@ -93,8 +91,7 @@ def pattern(request: Request, store: MemoryStore) -> HttpResponse:
 
 
 def about_pattern(store: MemoryStore, given: str, most: int = MOST_LOOKED_AT) -> dict[str, object]:
-    """Return the template context for the fragment that explains a pattern. At most `most` paths are compared with the
-    pattern."""
+    """Return the template context of the fragment that explains a pattern. At most `most` paths are compared."""
     given = below_root(given, [store.pk])
     problem = retention_words.pattern_problem(given)
     given = given if given != "/" else ""
@@ -108,15 +105,15 @@ def about_pattern(store: MemoryStore, given: str, most: int = MOST_LOOKED_AT) ->
 
 
 def about_patterns(store: MemoryStore, given: Sequence[str]) -> list[dict[str, object]]:
-    """Return the template contexts for the fragments of several patterns. For all of them together, at most
-    MOST_LOOKED_AT paths are compared."""
+    """Return the template contexts of the fragments for several patterns. At most MOST_LOOKED_AT paths are compared for
+    all together."""
     return [about_pattern(store, one.strip(), MOST_LOOKED_AT // len(given)) for one in given]
 
 
 def examples(store: MemoryStore, given: str, most: int = MOST_LOOKED_AT) -> Examples:
-    """Return examples of matches among the first `most` paths that begin with the pattern's fixed prefix.
+    """Return examples of matches among the first `most` paths with the pattern's fixed prefix.
 
-    An empty pattern means every memory; for it, only the count is returned. The count for a directory is exact.
+    An empty pattern means every memory; for it, only the count is returned.
     """
     if not given:
         return Examples((), store.memory_count, False)

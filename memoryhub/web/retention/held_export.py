@@ -17,8 +17,10 @@ from memoryhub.web.retention.holds import row_of
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_store(Role.ADMIN)
 def page(request: Request, store: MemoryStore, hold_id: str) -> HttpResponse:
-    """Show what would be exported; on POST, audit the export and send it. With `together` in the form, export
-    everything under the holds of the case."""
+    """Show what would be exported; on POST, audit the export and send it.
+
+    With `together` in the form, export everything under the holds of the case.
+    """
     hold = Hold.objects.of_store(store.pk).legal().filter(pk=hold_id).select_related("owner").first()
     if hold is None:
         raise Http404

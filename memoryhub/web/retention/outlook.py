@@ -1,5 +1,4 @@
-"""The preview of what policies would remove: totals, the first items by name, and the difference from the saved
-policies."""
+"""The preview of what policies would remove: totals, the first items, and the difference from the saved policies."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -31,7 +30,7 @@ the page."""
 
 @dataclass(frozen=True, slots=True)
 class Some:
-    """Items that would be removed or kept: the totals of all, the first of them as `rows`, and their `count`."""
+    """Items that would be removed or kept: their totals, the first of them (`rows`), and their `count`."""
 
     totals: Totals
     rows: Sequence[Row]
@@ -44,8 +43,7 @@ class Some:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The difference from the saved policies: items that would be removed in addition, and items that would be kept
-    instead."""
+    """The difference from the saved policies: items that would be removed in addition, or kept instead."""
 
     going: Some
     staying: Some
@@ -66,7 +64,10 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Soon:
-    """The memories that expire next. `is_of_one`: by one policy, not by all policies. `is_cut`: there may be more."""
+    """The memories that expire next.
+
+    `is_of_one`: by one policy only. `is_cut`: there may be more.
+    """
 
     rows: Sequence[Named]
     is_of_one: bool
@@ -78,11 +79,10 @@ class Soon:
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """The items that policies would remove from a store at the moment `at` (`all`), and charts of the weeks before and
-    after it (`pictures`).
+    """The items that policies would remove from a store at the moment `at` (`all`), and charts of the weeks around it.
 
-    `held` is the number of memories that stay because of a hold or a pin, and `spared` are the first of these by path.
-    `approved` is the number of memories that stay because a person wrote or approved them.
+    `held` counts the memories that stay because of a hold or a pin; `spared` are the first of them by path. `approved`
+    counts those that stay because a person wrote or approved them.
     """
 
     at: datetime
@@ -97,8 +97,10 @@ class Outlook:
 
 @dataclass(frozen=True, slots=True)
 class InStore:
-    """The items that the hub's policies would remove from one store. `url` leads to the rehearsal of the store. If
-    `store` is None, the items are of the hub's own audit, which has no rehearsal."""
+    """The items that the hub's policies would remove from one store, or from the hub's own audit if `store` is None.
+
+    `url` leads to the rehearsal of the store.
+    """
 
     store: MemoryStore | None
     totals: Totals
@@ -109,8 +111,10 @@ class InStore:
 
 @dataclass(frozen=True, slots=True)
 class OfHub:
-    """The items that the hub's policies would remove from each store, archived or not, and from the hub's own audit.
-    `is_cut` means that there are more stores than the first MOST_STORES, which are shown."""
+    """The items that the hub's policies would remove from each store and from the hub's own audit.
+
+    `is_cut` means that only the first MOST_STORES stores are here.
+    """
 
     at: datetime
     stores: Sequence[InStore]
@@ -122,11 +126,11 @@ def outlook(
     store_id: str, at: datetime, tried: Sequence[Policy] | None, *, against_saved: bool, weeks: bool = True,
     policy: str | None = None, since: datetime | None = None,
 ) -> Outlook:  # fmt: skip
-    """Return the items that a run at `at` would remove by the policies `tried`, or by the saved policies if it is None.
-    With `since`, return the items that all runs from then until `at` would remove.
+    """Return the items that a run at `at` would remove by the policies `tried` (None: the saved ones). With `since`,
+    return those of all runs until `at`.
 
-    `against_saved` adds the difference from the saved policies. `weeks` adds the charts and the memories that expire
-    next; if `policy` is an id, only those that expire by this policy.
+    `against_saved` adds the difference from the saved policies. `weeks` adds the charts, and the memories that expire
+    next (by the policy with the id `policy`, if given).
     """
     held: set[str] = set()
     approved: set[str] = set()
@@ -151,8 +155,8 @@ def _spared(store_id: str, held: set[str]) -> list[Named]:
 
 
 def soon(store_id: str, at: datetime, tried: Sequence[Policy] | None, policy: str | None) -> Soon:
-    """Return the memories that expire next by the policy with the id `policy`, or by any policy if it is None. The
-    policies are `tried` or, if this is None, the saved ones."""
+    """Return the memories that expire next by the policy with the id `policy`, or by any (None). The policies are
+    `tried`, or the saved ones (None)."""
     found = week_by_week.coming_first(store_id, at, tried, policy, MOST_SOON)
     rows = [_named(store_id, one.path, one.memory, sentences.day(one.at)) for one in found]
     return Soon(rows, policy is not None)
@@ -163,14 +167,15 @@ def _named(store_id: str, path: str, memory: str, day: str = "") -> Named:
 
 
 def pictures(store_id: str, at: datetime, tried: Sequence[Policy] | None, *, against_saved: bool) -> Sequence[Picture]:
-    """Return the two charts of the weeks before and after the moment `at`, by the policies `tried` (None: the saved
-    ones). `against_saved` adds the numbers of the saved policies. The charts take several times as long as the
-    lists."""
+    """Return the charts of the weeks before and after the moment `at`, by the policies `tried` (None: the saved ones).
+
+    `against_saved` adds the numbers of the saved policies. The charts take several times as long as the lists.
+    """
     return past(store_id, at, tried, against_saved), coming(store_id, at, tried, against_saved)
 
 
 def outlook_of_hub(at: datetime, tried: Sequence[Policy]) -> OfHub:
-    """Return the outlook of the hub's policies `tried`. In each store, the store's own policies take precedence."""
+    """Return the outlook of the hub's policies `tried`. A store's own policies take precedence."""
     stores = list(MemoryStore.objects.by_name()[: MOST_STORES + 1])
     found = [_in_store(store, at, tried) for store in (*stores[:MOST_STORES], None)]
     sums = Totals(*(sum(column) for column in zip(*(one.totals for one in found), strict=True)))
@@ -187,10 +192,9 @@ def _in_store(store: MemoryStore | None, at: datetime, tried: Sequence[Policy]) 
 
 
 def differences(old: Iterable[Item], new: Iterable[Item]) -> tuple[list[Item], list[Item]]:
-    """Return the items that only `new` has, and the items that only `old` has.
+    """Return the items that only `new` has, and those that only `old` has.
 
-    If `old` and `new` remove different numbers of versions of the same memory, the item is returned for the one that
-    removes more, with the difference between the two numbers.
+    For different numbers of versions of one memory, the difference is an item of the side that removes more.
     """
     before = {(item.removal, item.memory): item for item in old}
     going = []

@@ -61,8 +61,7 @@ def edit(request: Request, policy: RetentionPolicy) -> HttpResponse:
 @require_http_methods(METHODS)
 @of_policy
 def delete(request: Request, policy: RetentionPolicy) -> HttpResponse:
-    """Show what would be kept without the policy and what another policy would then remove; on POST, delete the
-    policy."""
+    """Show what would change without the policy; on POST, delete the policy."""
     store = policy.store
     if request.method == "POST":
         before = PolicySettings.of(policy)
@@ -89,11 +88,7 @@ def delete(request: Request, policy: RetentionPolicy) -> HttpResponse:
 
 
 def _form(request: Request, store: MemoryStore | None, policy: RetentionPolicy | None) -> HttpResponse:
-    """Show the form; on POST, show the preview, or save the policy if its preview was shown.
-
-    The form field `seen` has the digest of the draft in the preview. If the draft has changed since, the preview is
-    shown again.
-    """
+    """Show the form; on POST, show the preview, or save the policy if its preview was shown."""
     if request.method != "POST":
         draft = drafted(request.GET.dict())
         now = typed(PolicySettings.of(policy)) if policy else {}
@@ -137,11 +132,7 @@ def _save(
 def _second(
     request: Request, store: MemoryStore | None, settings: PolicySettings, what: str, more: Words
 ) -> HttpResponse | None:
-    """Return the page that asks for the permission of a second person, or None if the hub does not require it. A policy
-    needs this permission because it removes memories permanently.
-
-    `what` are words for what is done to the policy; `more` are further facts for the second person.
-    """
+    """Return the page that asks for a second person's permission, or None if the hub does not require it."""
     does = sentences.sentences(settings.as_policy(store.pk if store else None, ""))
     paused = [(_("State"), _("Paused"))] if settings.paused else []
     words = [
@@ -177,8 +168,7 @@ def _page(
     *,
     asks: bool = False,
 ) -> HttpResponse:
-    """Show the form. Valid `settings` add the preview, and the button that saves these settings. `asks` means that the
-    person has pressed this button, but has not seen the preview of these settings."""
+    """Show the form, and the preview of valid `settings`. `asks`: these settings were to be saved before a preview."""
     shown: dict[str, Any] = {"policy": policy, "form": form, "asks": asks}
     if store:
         shown |= about_pattern(store, str(form["pattern"].value() or "").strip())
@@ -203,8 +193,7 @@ def _outlook(store: MemoryStore | None, tried: Sequence[Policy], policy: str | N
 
 
 def _tried(store: MemoryStore | None, policy: RetentionPolicy | None, settings: PolicySettings) -> list[Policy]:
-    """Return the saved policies, with the draft as the last of them. If a policy is being edited, the draft replaces
-    it."""
+    """Return the saved policies with the draft `settings`, which replace `policy` if it is being edited."""
     store_id = store.pk if store else None
     return policies.instead_of(policies.concerning(store_id), settings.as_policy(store_id, policy.pk if policy else ""))
 
@@ -216,8 +205,7 @@ def _digest(settings: PolicySettings, policy: RetentionPolicy | None) -> str:
 
 
 def _tell_saved(request: Request, saved: RetentionPolicy, before: RetentionPolicy | None) -> None:
-    """Add a success message with a link for undoing the change: to the form with the old values, or to the deletion of
-    a new policy."""
+    """Add a success message with a link that undoes the change of a policy."""
     said = _("The policy “%(name)s” was saved. It takes effect with the next run.") % {"name": saved.name}
     if before is None:
         _add_message_with_undo(request, said, reverse("delete_policy", args=[saved.pk]))

@@ -1,4 +1,4 @@
-"""The rehearsal of a store's policies: exactly what a run would remove now or in some weeks, and its download."""
+"""The rehearsal of a store's policies: what a run would remove now or in some weeks, and its download."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
@@ -76,8 +76,7 @@ def weeks(request: Request, store: MemoryStore) -> HttpResponse:
 
 
 def weeks_url(store: MemoryStore, draft: str = "") -> str:
-    """Return the URL from which the page loads the charts later. Return "" if the page itself contains the charts,
-    because the store has at most AT_ONCE memories."""
+    """Return the URL from which the page loads the charts later, or "" if the page itself contains the charts."""
     url = reverse("rehearsal_weeks", args=[store.pk])
     return f"{url}?{draft}" if store.memory_count > AT_ONCE else ""
 
@@ -87,7 +86,7 @@ def weeks_url(store: MemoryStore, draft: str = "") -> str:
 def export(request: Request, store: MemoryStore) -> HttpResponse:
     """Download all items of a rehearsal. The download is audited first.
 
-    The rehearsal is of the saved policies. If the form has a draft, the draft replaces the policy with the id `policy`.
+    If the form has a draft, the draft replaces the policy with the id `policy`.
     """
     form = request.POST.get("format") if request.POST.get("format") in FORMATS else "csv"
     days, draft = _days(request.POST.get("days", "")), drafted(request.POST.dict())
@@ -108,8 +107,8 @@ def export(request: Request, store: MemoryStore) -> HttpResponse:
 
 
 def tried_with(store: MemoryStore, form: PolicyForm, policy_id: str) -> list[Policy]:
-    """Return the policies as they would be if a valid form were saved. Its policy replaces the one whose id is
-    `policy_id`; without an id, it is added."""
+    """Return the policies after saving a valid form. Its policy replaces the one with the id `policy_id`, or is added
+    without an id."""
     draft = form.settings().as_policy(store.pk, policy_id)
     return policies.instead_of(policies.concerning(store.pk), draft)
 

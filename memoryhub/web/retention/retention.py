@@ -28,8 +28,8 @@ EVERY = timedelta(hours=1)
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A policy in words. `did` says what the last run did because of the policy; `url` is empty if the person may not
-    edit it."""
+    """A policy in words. `did` says what the last run did by the policy; `url` is empty if the person may not edit
+    it."""
 
     policy: RetentionPolicy
     pattern: str
@@ -50,7 +50,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """When the policies are applied next (None before the first time), the last run, and a run that awaits approval."""
+    """When the policies are applied next (None: not known yet), the last run, and a run that awaits approval."""
 
     next: datetime | None
     last: runs_rows.Summary | None

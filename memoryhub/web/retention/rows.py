@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """An item in words: `what` will happen and `why`. `url` is the memory's page; it is empty for audit entries."""
+    """An item in words: `what` will happen and `why`. `url` is the memory's page, or empty for audit entries."""
 
     item: Item
     what: str
@@ -59,8 +59,7 @@ def names_of(policies: Iterable[str | None]) -> dict[str, str]:
 
 
 def what(removal: str, count: int) -> str:
-    """Return words for what a removal does to an item. If it removes versions or audit entries, the words have their
-    `count`."""
+    """Return words for what a removal does to an item, with the `count` of versions or audit entries."""
     if removal == Removal.EXPIRE:
         return _("to the trash")
     if removal == Removal.PURGE:

@@ -25,7 +25,7 @@ def pattern_words(pattern: str) -> str:
 
 
 def sentences(policy: Policy) -> list[str]:
-    """Return sentences on what a policy does, one for each effect. A policy without effect has a sentence too."""
+    """Return sentences on what a policy does, one for each effect (or for having none)."""
     found = [*_expiring(policy), *_keeping(policy)]
     found = found or [_("Nothing expires and nothing is removed: everything that it applies to is kept.")]
     return found if _expires(policy) else [*found, _trash(policy)]
@@ -37,8 +37,7 @@ def _expires(policy: Policy) -> bool:
 
 
 def _trash(policy: Policy) -> str:
-    """Return a sentence for a policy that moves nothing to the trash. It says when the policy removes memories that
-    were moved there by another policy, or by this policy before it was changed."""
+    """Return when a policy that moves nothing to the trash removes memories from it, as a sentence."""
     said = _(
         "Memories that another policy, or this policy before its change, moved to the trash are removed permanently "
         "after %(days)s there."
@@ -108,8 +107,10 @@ def day(moment: datetime) -> str:
 
 
 def reason(rule: str, since: datetime | None, at: datetime, limit: int | None, *, is_read: bool = True) -> str:
-    """Return words for why the rule `rule` is due for an item at the moment `at`: the date from which the rule counts
-    (`since`), and the days since then. `is_read` is False if no agent has ever read the memory."""
+    """Return words for why the rule `rule` is due at the moment `at`: the date `since` which it counts, and the days.
+
+    `is_read` is False if no agent has ever read the memory.
+    """
     if since is None:
         return rule_words(rule)
     details = {"day": day(since), "days": days(max(0, (at - since).days)), "limit": days(limit or 0)}

@@ -1,5 +1,4 @@
-"""The actions for each decision of a review: one for a single version, and one for several versions of a memory
-store."""
+"""The actions for each decision of a review: for one version, and for several versions of a store."""
 
 from collections.abc import Callable, Sequence
 

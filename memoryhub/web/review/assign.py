@@ -26,8 +26,10 @@ from memoryhub.web.review.parts import Part
 @require_POST
 @in_store(WHO)
 def assign(request: Request, store: MemoryStore) -> HttpResponse:
-    """Assign the review of the memory of the version `version`, and show the item. The form field `who` is `me`,
-    `nobody`, or `other`; for `other`, the field `to` names the person."""
+    """Assign the review of the memory of the version `version`, and show the item.
+
+    The form field `who` is `me`, `nobody`, or `other`; for `other`, the field `to` names the person.
+    """
     version = version_of(store, request.POST.get("version", ""))
     said = _("This version no longer awaits review.")
     if version.awaits_review:
@@ -67,8 +69,7 @@ def assign_proposal(request: Request, store: MemoryStore, number: int) -> HttpRe
 
 
 def assign_several(request: Request, parts: Sequence[Part]) -> HttpResponse:
-    """Assign the reviews of several memories with the same form, and redirect to the page on which they were
-    selected."""
+    """Assign the reviews of several memories, and redirect to the page on which they were selected."""
     doing, to = act(request, group=ids.new_id(ids.GROUP, timezone.now())), _to(request)
     done = 0
     for part in parts:

@@ -1,4 +1,4 @@
-"""Deciding about several versions at once: the selected ones, or all that match the filter of the inbox."""
+"""Deciding about several versions at once: selected ones, or all that match the filter."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -49,10 +49,9 @@ class Chosen:
 @require_POST
 @signed_in
 def decide_many(request: Request) -> HttpResponse:
-    """Decide about several versions, with one audit entry for each store. If necessary, ask for confirmation first.
+    """Decide about several versions, with one audit entry for each store, and ask for confirmation if necessary.
 
-    If the form names a person who is to review, nothing is decided: the reviews of the selected versions' memories are
-    assigned to this person.
+    If the form names a reviewer, the reviews are assigned instead.
     """
     if "who" in request.POST or "to" in request.POST:
         return assign_several(request, parts_of(_named(request).ids, VERBS["approve"], person(request)))
@@ -93,7 +92,7 @@ def _decide(request: Request, verb: Verb) -> HttpResponse:
 
 
 def _chosen(request: Request) -> Chosen:
-    """Return the versions that are ticked, or were listed on the confirmed page, or match the filter; at most MOST."""
+    """Return the versions of the form or of the filter, at most MOST."""
     if request.POST.get("all"):
         user = person(request)
         stores = visible_stores(user)
@@ -148,7 +147,7 @@ def _page(request: Request, verb: Verb, chosen: Chosen, parts: Sequence[Part], n
 
 
 def _done(request: Request, verb: Verb, parts: Sequence[Part], note: str) -> HttpResponse:
-    """Do the decision, with one entry for each store. If there are several entries, they have a common group id."""
+    """Do the decision, with one entry for each store and a common group id."""
     now = timezone.now()
     doing = act(request, note, group=ids.new_id(ids.GROUP, now) if len(parts) > 1 else None)
     entries = []

@@ -41,7 +41,7 @@ from memoryhub.web.review.queries import Row
 class Refusal:
     """The reason why a decision was refused.
 
-    `again` is the decision if the person may send it again and have it done in spite of the reason, else None.
+    `again` is the decision that the person may send again in spite of the reason, or None.
     """
 
     sentence: str = ""
@@ -94,11 +94,10 @@ def decide(request: Request, store: MemoryStore) -> HttpResponse:
 @require_POST
 @in_store(WHO)
 def claim(request: Request, store: MemoryStore) -> HttpResponse:
-    """Record that the person is looking at a version's memory, and show who else is looking at it.
+    """Record that the person is looking at a version's memory, and show who else is.
 
-    If a decision about the version was made in the meantime, show the decision. With `refresh` in the form, record
-    nothing and return only the item as it is now: the page asks for this after a decision about another version of the
-    memory.
+    If the version was decided in the meantime, show the decision. With `refresh` in the form, only show the item as it
+    is now.
     """
     version = version_of(store, request.POST.get("version", ""))
     item = item_of(request, version)
@@ -128,9 +127,10 @@ def claim_proposal(request: Request, store: MemoryStore, number: int) -> HttpRes
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_store(WHO)
 def undo_decision(request: Request, store: MemoryStore, seq: int) -> HttpResponse:
-    """On POST, undo the decision of the entry `seq`: the versions that it approved or reverted await review again. If
-    the form names a version in `only`, the decision is undone for this version only. Otherwise, ask for
-    confirmation."""
+    """Ask for confirmation; on POST, undo the decision of the entry `seq`: its versions await review again.
+
+    With `only` in the form, undo it for this version only.
+    """
     if seq > LAST_SEQ:
         raise Http404
     if request.method != "POST":
@@ -200,7 +200,7 @@ def _doubt_of(found: int) -> str:
 
 
 def _decided(request: Request, version: MemoryVersion, given: Given) -> decisions.Done | None:
-    """Do the decision and release the claim. Return what the decision's action returns; its errors are raised."""
+    """Do the decision, release the claim, and return what the decision's action returns."""
     done = acts.ONE[given.verb.name](version, act(request, given.note), given.earlier)
     if given.verb.is_answer:
         decisions.release(version.store_id, [version.memory_id], person(request))
@@ -208,8 +208,7 @@ def _decided(request: Request, version: MemoryVersion, given: Given) -> decision
 
 
 def _is_done_already(request: Request, given: Given, error: Exception) -> bool:
-    """Return whether the same person has already made this decision, on another page or together with a later
-    version."""
+    """Return whether the same person has already made this decision."""
     done = error.review if isinstance(error, decisions.Decided) else None
     return done is not None and done.by_id == person(request).pk and done.decision == given.verb.decision
 
@@ -272,7 +271,7 @@ def _tell_agent(request: Request, version: MemoryVersion, given: Given) -> str:
 
 
 def _untold(item: Item) -> Agent | None:
-    """Return the agent to which the note of a decision can still be sent, or None if no agent would read it."""
+    """Return the agent to which the note of a decision can still be sent, or None."""
     can_read = item.memory.is_live and not item.store.is_archived
     return addressee.agent_of(item.memory, item.version.number, None) if can_read else None
 
@@ -295,11 +294,10 @@ def words_of(verb: Verb, version: MemoryVersion, done: decisions.Done | None) ->
 def with_links(
     store_id: str, said: str, seq: int, verb: Verb, back: str, memory_id: str = "", *, is_flagged: bool = False
 ) -> str:
-    """Return a message with links to the audit entry `seq` and, if possible, to undo the decision. After undoing it,
-    the person returns to the URL `back`.
+    """Return a message with links to the audit entry `seq` and, if possible, to undo the decision, which leads to
+    `back`.
 
-    If the decision set a flag, or if the memory is still flagged, there is a link to the flag of `memory_id`. If
-    `memory_id` is empty, the link leads to all flagged memories of the store.
+    With a flag, there is a link to the flag of `memory_id`, or to all flagged memories if it is empty.
     """
     flag = flag_link(store_id, memory_id) if verb == FLAG or is_flagged else ""
     url = reverse("entry", args=[store_id, seq])
@@ -311,8 +309,7 @@ def with_links(
 
 
 def _choose(request: Request, store: MemoryStore, version: MemoryVersion, given: Given) -> HttpResponse:
-    """Redirect to the page on which the person resolves conflicts with later edits. The page is filled with the values
-    of the form."""
+    """Redirect to the page on which the person resolves conflicts with later edits."""
     messages.warning(request, _("Nothing was done, because later edits overlap this one. Choose what to keep."))
     filled_in = {"note": given.note, "tell": given.tell, "next": pages.came_from(request)}
     query = {name: value for name, value in filled_in.items() if value}

@@ -1,5 +1,7 @@
-"""The decisions that a person made about versions and proposals, newest first. All decisions of one submitted form can
-be undone at once."""
+"""The decisions that a person made about versions and proposals, newest first.
+
+All decisions of one submitted form can be undone at once.
+"""
 
 import re
 import time
@@ -59,8 +61,10 @@ _ENTRIES = re.compile(r"\w{1,64}:\d{1,18}(?:,\w{1,64}:\d{1,18})*", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """The audit entries of one submitted form: one for each store or proposal. `is_undone` means that all of them have
-    been undone. `verb` is None for decisions about proposals."""
+    """The audit entries of one submitted form, one for each store or proposal.
+
+    `is_undone` means that all were undone. `verb` is None for decisions about proposals.
+    """
 
     verb: Verb | None
     rows: Sequence[Row]
@@ -106,8 +110,7 @@ def page(request: Request) -> HttpResponse:
 
 
 def _found(user: User, stores: Sequence[str], before: str | None) -> tuple[list[AuditEntry], str | None]:
-    """Return the entries of the decisions before the place `before` (None: the newest), and the place where the next
-    page begins (None if there is none)."""
+    """Return the entries of decisions before the place `before`, and where the next page begins (or None)."""
     names = {*OF_PROPOSALS, *(verb.name for verb in ANSWERS)}
     entries: list[AuditEntry] = []
     found = Page([], None, before)
@@ -153,8 +156,7 @@ def _undone(entries: Sequence[AuditEntry]) -> Mapping[str, set[object]]:
 
 
 def _wholly_undone(reopened: Sequence[Mapping[str, Any]], entries: Sequence[AuditEntry]) -> set[object]:
-    """Return the seqs of those `entries` of a store whose decisions are all undone. `reopened` are the inputs of the
-    entries that undid decisions: they undid an entry at once or version by version."""
+    """Return the seqs of `entries` whose decisions are all undone; `reopened` are the inputs of undos."""
     parts: Counter[object] = Counter()
     for details in reopened:
         if details.get("part"):
@@ -181,8 +183,10 @@ def written(entries: Iterable[tuple[str, int]]) -> str:
 @require_http_methods(["GET", "HEAD", "POST"])
 @signed_in
 def undo(request: Request) -> HttpResponse:
-    """Undo the decisions of several entries. A version or a proposal that a later decision concerns is left as it is. A
-    GET shows a confirmation page."""
+    """Undo the decisions of several entries, or show a confirmation page for a GET.
+
+    A version or a proposal with a later decision is left as it is.
+    """
     named = request.POST.get("entries") or request.GET.get("entries", "")
     if not _ENTRIES.fullmatch(named):
         return HttpResponseBadRequest(_("This decision does not exist. Nothing was done."))
@@ -224,8 +228,7 @@ def _undo(request: Request, entries: Sequence[tuple[MemoryStore, int]]) -> HttpR
 
 
 def _is_undone(request: Request, store: MemoryStore, seq: int, doing: Act) -> bool:
-    """Undo the decisions of the entry `seq`, and return whether anything was undone. If it is not possible, add a
-    message that says why."""
+    """Undo the decisions of an entry, and return whether anything was undone. If not, add a message."""
     try:
         undone = revert.take_back(store.pk, seq, doing)
         return (decide.take_back(store.pk, seq, doing) if undone is None else undone) is not None

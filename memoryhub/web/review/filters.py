@@ -63,10 +63,10 @@ class Filter(KeyValues):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Conditions on versions; None means any. `path` includes everything under it. `words` must occur in the path.
+    """Conditions on versions; None means any. `path` includes everything in it. `words` must occur in the path.
 
-    Left out are the versions that match `excluded`, the versions of memories in `other_memories`, and the versions with
-    an id in `without`. `stores` are searched for versions, `stores_of_proposals` also for proposals.
+    Left out are the versions that match `excluded`, those of `other_memories`, and the ids in `without`. Only
+    `stores_of_proposals` are searched for proposals.
     """
 
     stores: Sequence[str]
@@ -96,10 +96,9 @@ class Wanted:
 
 
 def resolved(wanted: Filter, stores: Sequence[str], *, now: datetime, zone: tzinfo, user: str) -> Wanted:
-    """Look up the names in a filter, and compute its times. `stores` are the ids of the stores that the person may see;
-    no other stores are searched.
+    """Look up the names in a filter, and compute its times. Raise Malformed if the filter is invalid.
 
-    `user` is the id of the person. Raise Malformed if the filter is invalid.
+    `stores` are the ids of the stores to search, `user` is the id of the person.
     """
     values = wanted.values
     known = {
@@ -128,14 +127,12 @@ def resolved(wanted: Filter, stores: Sequence[str], *, now: datetime, zone: tzin
 
 
 def _store_of(memory: str, stores: Sequence[str]) -> list[str]:
-    """Return the store of a memory, if it is one of `stores`. Otherwise, return an empty list, so that nothing
-    matches."""
+    """Return the store of a memory in a list, or [] if it is not one of `stores`."""
     return list(Memory.objects.filter(pk=memory, store_id__in=stores).values_list("store_id", flat=True))
 
 
 def named(wanted: Filter, stores: Sequence[str]) -> dict[str, str]:
-    """Return the filter's values with names in place of ids, for a person who may see the stores with the ids
-    `stores`."""
+    """Return the filter's values with names instead of ids. The person may see the `stores` (ids)."""
     words = filters.named(filters.Filter(wanted.values), stores)
     for key in ("memory", NOT + "memory"):
         if key in words:

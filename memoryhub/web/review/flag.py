@@ -40,8 +40,7 @@ class FlagForm(forms.Form):
     )  # fmt: skip
 
     def __init__(self, store_id: str, *, may_assign: bool, data: QueryDict | None) -> None:
-        """Make the form. `may_assign` means that the form offers to assign the review of the memory, because a version
-        of the memory awaits review."""
+        """Make the form. With `may_assign`, it offers to assign the review of the memory."""
         super().__init__(data)
         if may_assign:
             people = [(user.pk, isolated(str(user))) for user in assignments.reviewers(store_id)]

@@ -46,10 +46,7 @@ class Group:
 @require_safe
 @signed_in
 def review(request: Request) -> HttpResponse:
-    """Show a page of the inbox. A malformed filter finds nothing and shows an error.
-
-    A script loads the next page and inserts it in place of the link to it.
-    """
+    """Show a page of the inbox. A malformed filter finds nothing and shows an error."""
     user, loaded_at = person(request), timezone.now()
     stores = visible_stores(user)
     parameters = request.GET.dict()
@@ -90,11 +87,9 @@ def review(request: Request) -> HttpResponse:
 @require_GET
 @signed_in
 def news(request: Request) -> HttpResponse:
-    """Answer with a link that says how many matching versions were written after the page was loaded; 204 if there are
-    none.
+    """Answer with a link that says how many matching versions are new; 204 if there are none.
 
-    `since` in the URL is the time at which the page was loaded, in milliseconds. At most MOST_NEW versions are counted,
-    the newest ones.
+    `since` in the URL is the time in milliseconds at which the page was loaded. At most MOST_NEW versions are counted.
     """
     user, now = person(request), timezone.now()
     stores = visible_stores(user)
@@ -121,11 +116,7 @@ def visible_stores(user: User) -> list[str]:
 
 
 def _found(request: Request, wanted: Filter, stores: Sequence[str]) -> tuple[Page, str]:
-    """Return a page of rows, and the ids of the worst rows, separated by commas. The first page shows the worst rows at
-    its top.
-
-    Later pages leave out the worst rows. If the filter's order is not WORST, there are no such ids: the text is "".
-    """
+    """Return a page of rows, and the ids of the worst rows (by commas), which only the first page shows."""
     now, zone = timezone.now(), timezone.get_current_timezone()
     target = resolved(wanted, stores, now=now, zone=zone, user=person(request).pk)
     place, first = Place.of(request.GET.get("at", "")), request.GET.get("first", "")
@@ -146,8 +137,7 @@ def _with_place(found: Page, waiting: Proposals) -> Page:
 
 
 def _of_others(wanted: Filter, stores: Sequence[str]) -> list[tuple[User, int]] | None:
-    """Return (person, number of their assigned reviews) for each reviewer, if the filter shows only the person's own
-    reviews; else None."""
+    """Return (person, number of assigned reviews) of other reviewers if only the person's own are shown, else None."""
     return assignments.of_each(stores) if wanted.values == {"is": MINE} else None
 
 
@@ -164,8 +154,7 @@ def _switches(wanted: Filter) -> dict[str, Any]:
 
 
 def _whose(wanted: Filter) -> list[dict[str, Any]]:
-    """Return the options that limit the inbox by reviewer: their words, their query strings, and which option is
-    chosen."""
+    """Return the options that limit the inbox by reviewer: words, query strings, and which one is chosen."""
     values = set(wanted.values_of("is"))
     rest, on = sorted(values - {MINE, UNASSIGNED}), values & {MINE, UNASSIGNED}
     anyone = wanted.without("assigned")
@@ -181,8 +170,10 @@ def _whose(wanted: Filter) -> list[dict[str, Any]]:
 
 
 def groups(rows: Iterable[Row], items: Iterable[Item], proposals: Mapping[str, Heading], by: str) -> list[Group]:
-    """Return the groups of a page in the order of its rows: each proposal alone, and the versions of each memory or
-    session. Without a session, versions are grouped by author."""
+    """Return the groups of a page in order: each proposal alone, and the versions of each memory or session.
+
+    Without a session, versions are grouped by author.
+    """
     known = {item.version.pk: item for item in items}
     together: dict[tuple[str, str], list[Item]] = {}
     alone: dict[tuple[str, str], Heading] = {}

@@ -1,5 +1,4 @@
-"""The items of the inbox: the change, its author, what the agent had read before, and who else is looking at the
-item."""
+"""The items of the inbox: the change, its author, what the agent had read, and who else is looking."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -50,12 +49,10 @@ MOST_ROWS = 60
 class Item:
     """A version with everything that a person needs to decide about it.
 
-    `diff` is None if a text was redacted, or if comparing exceeds the work left for the page (`too_large`);
-    `hidden_rows` counts the lines cut from it. Approving the version also approves `earlier` versions of the memory.
-    `claim` is the claim of another person. `flagged` is the review that set the memory's flag, and `frozen` the legal
-    hold that freezes its text. `since_approved` joins the changes of the memory that the person has not approved.
-    `assigned` is the person who is to review the memory, and `reviewers` are the others to whom the review can be
-    assigned.
+    `diff` is None if a text was redacted, or if comparing takes too long (`too_large`); `hidden_rows` counts the lines
+    cut from it. An approval includes `earlier` versions. `claim` is that of another person. `flagged` is the review
+    that set the flag, `frozen` the legal hold that freezes the text. `since_approved` joins the changes that the person
+    has not approved. `assigned` is the reviewer, and `reviewers` are the other people to choose from.
     """
 
     longest_note: ClassVar = LONGEST_NOTE
@@ -88,8 +85,7 @@ class Item:
 
     @property
     def sides(self) -> Sides:
-        """Return the URLs of the full comparison of this version with the version before it, and of the pages of these
-        two versions."""
+        """Return the URLs of the full comparison with the previous version, and of the pages of both versions."""
         return sides(self.before, self.version)
 
     @property
@@ -114,8 +110,8 @@ class Item:
 
     @property
     def agent(self) -> Agent | None:
-        """Return the agent that wrote the version, under the name that it had then. Return None if no note can be sent
-        to an agent: a person wrote the version, its entry is missing, or the store is archived."""
+        """Return the agent that wrote the version, with its name at that time. Return None if no note can be sent to an
+        agent."""
         entry = self.entry
         if entry is None or entry.actor_kind != ActorKind.KEY or not entry.author_id or self.store.is_archived:
             return None
@@ -127,11 +123,7 @@ class Item:
 
     @property
     def joined(self) -> Since | None:
-        """Return `since_approved` if it joins the changes of several versions, else None.
-
-        Return None also if it would show the same as the diff of this version. This is so if the memory has the path
-        and the text of this version, and the joined changes begin right before this version.
-        """
+        """Return `since_approved`, or None if it would show nothing else than the diff of this version."""
         found, before = self.since_approved, self.before.pk if self.before else None
         if found is None or found.count < 2:
             return None
@@ -139,8 +131,7 @@ class Item:
 
     @property
     def since(self) -> int:
-        """Return the number of versions of the memory that follow this one. Return 0 also if the memory has the path
-        and the text of this version again."""
+        """Return the number of later versions; 0 also if the memory has the path and the text of this version again."""
         now, then = self.memory, self.version
         is_again = now.is_live and (now.path, now.sha256) == (then.path, then.sha256)
         return 0 if is_again else now.version_count - then.number
@@ -155,8 +146,7 @@ def in_diffs(items: Iterable[Item]) -> Iterator[tuple[str, str, str]]:
 
 
 def items_of(rows: Sequence[Row], user: User, at: datetime, *, compares: bool = True) -> list[Item]:
-    """Return the items of the versions `rows`, in the order of `rows`. This takes a few queries for each store and one
-    for each session. Without `compares`, the items have no diffs."""
+    """Return the items of the versions `rows`, in this order. Without `compares`, the items have no diffs."""
     found: dict[str, Item] = {}
     work = Work(REQUEST_WORK)
     by_store: dict[str, list[str]] = defaultdict(list)
@@ -233,10 +223,7 @@ def _marks(memory: Memory, findings: Mapping[str, str], held: Holds) -> Marks:
 
 
 def _with_earlier(versions: QuerySet[MemoryVersion]) -> QuerySet[MemoryVersion]:
-    """Annotate versions with `earlier`: how many earlier versions of the memory an approval includes.
-
-    These are the unreviewed versions among the last LOOK_BACK versions before the annotated one.
-    """
+    """Annotate versions with `earlier`: how many unreviewed earlier versions an approval includes."""
     number = OuterRef("number")
     before = MemoryVersion.objects.filter(
         store_id=OuterRef("store_id"),

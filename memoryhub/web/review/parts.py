@@ -1,5 +1,4 @@
-"""The versions that a decision about several versions covers, one part for each store, and the facts that the person
-should know before the decision."""
+"""The versions that a decision about several versions covers, in one part for each store."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,7 +24,7 @@ MOST_PATHS = 10
 class Part:
     """The versions of one store that a decision covers.
 
-    `earlier` counts the older versions that the decision covers although they were not selected.
+    `earlier` counts the older versions that are covered although they were not selected.
     """
 
     store: MemoryStore
@@ -51,8 +50,8 @@ class Part:
 def parts_of(chosen: Sequence[str], verb: Verb, user: User) -> list[Part]:
     """Return the versions of `chosen` (ids) that the person may decide about, as one Part for each store.
 
-    A flag covers versions in any state; any other decision covers only versions that still await review. Raise
-    PermissionDenied if the person may decide in none of the stores.
+    A flag covers versions in any state, other decisions only versions that await review. Raise PermissionDenied if
+    there is no store in which the person decides.
     """
     found = MemoryVersion.objects.filter(pk__in=chosen)
     if not user.is_superuser:
@@ -71,8 +70,7 @@ def parts_of(chosen: Sequence[str], verb: Verb, user: User) -> list[Part]:
 
 
 def _part(store: MemoryStore, versions: Mapping[str, str], verb: Verb) -> Part:
-    """Return the part with the selected `versions` of one store. If `verb` also approves earlier versions, `earlier` is
-    their number."""
+    """Return the part with the selected `versions` of one store."""
     earlier = 0
     if verb.takes_earlier:
         earlier = len(decisions.with_earlier(store.pk, list(versions))) - len(versions)
@@ -80,8 +78,8 @@ def _part(store: MemoryStore, versions: Mapping[str, str], verb: Verb) -> Part:
 
 
 def parts_of_rows(rows: Iterable[Row], stores: Mapping[str, MemoryStore]) -> list[Part]:
-    """Return the versions `rows` as one Part for each store, without a query. Versions in stores that are not in
-    `stores` are left out."""
+    """Return the versions `rows` as one Part for each store. Versions in stores that are not in `stores` are left
+    out."""
     by_store: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
         by_store[row.store].append(row)
@@ -93,11 +91,8 @@ def parts_of_rows(rows: Iterable[Row], stores: Mapping[str, MemoryStore]) -> lis
 
 
 def with_earlier(parts: Iterable[Part], rows: Iterable[Row]) -> list[Part]:
-    """Return the parts with `earlier` set: the number of earlier versions that an approval of the part includes. `rows`
-    are the versions of the parts.
-
-    There is one query for every 500 memories.
-    """
+    """Return the parts with `earlier` set: the number of earlier versions that an approval includes. `rows` are their
+    versions."""
     last: dict[str, int] = {}
     for row in rows:
         last[row.store] = max(row.seq, last.get(row.store, 0))
@@ -108,12 +103,7 @@ def with_earlier(parts: Iterable[Part], rows: Iterable[Row]) -> list[Part]:
 
 
 def _earlier(part: Part, memories: Sequence[str], seq: int) -> int:
-    """Return how many unreviewed versions of `memories` an approval of the part includes although they are not in the
-    part.
-
-    They are earlier than a version of the part, by at most LOOK_BACK versions. `seq` is that of the newest version of
-    the part.
-    """
+    """Return how many unreviewed versions of `memories` an approval includes beside those of the part."""
     waiting = MemoryVersion.objects.filter(store=part.store, memory_id__in=memories, seq__lte=seq).unreviewed()
     rows, chosen = list(waiting.values_list("pk", "memory_id", "number")), frozenset(part.versions)
     last: dict[str, int] = {}
@@ -134,8 +124,7 @@ def stores_to_decide(user: User) -> list[str]:
 
 
 def found_in(verb: Verb, parts: Iterable[Part]) -> int:
-    """Return the number of open findings in the memories of the parts, if `verb` approves their texts. For any other
-    decision, return 0."""
+    """Return the number of open findings in the memories of the parts, or 0 if `verb` is no approval."""
     if not verb.state or verb.changes_text:
         return 0
     findings = Finding.objects.open()
@@ -144,8 +133,8 @@ def found_in(verb: Verb, parts: Iterable[Part]) -> int:
 
 
 def claims_on(parts: Iterable[Part], user: User) -> list[dict[str, Any]]:
-    """Return the other people who are looking at the memories, each as a dictionary: the person (`by`) and the number
-    of memories (`count`)."""
+    """Return the other people who are looking at the memories, as dictionaries: the person (`by`) and how many memories
+    (`count`)."""
     people: Counter[User] = Counter()
     for part in parts:
         claims = Claim.objects.open(timezone.now()).filter(store=part.store).exclude(by=user).select_related("by")

@@ -1,8 +1,7 @@
-"""Approving more versions than one act can cover: each request approves one piece, and the page then requests the next
-one.
+"""Approving more versions than one act can cover: each request approves one piece, and the page requests the next.
 
-The form that is passed from request to request contains the whole state, so that the hub stores nothing. The entries of
-all pieces have a common group, and are undone together, again in bounded pieces.
+The form contains the whole state, so the hub stores nothing. The entries of all pieces have a common group and are
+undone together.
 """
 
 import re
@@ -55,9 +54,8 @@ _ENTRY = re.compile(r"\w{1,64}:\d{1,18}", re.ASCII)
 class Work:
     """A decision about all versions that match a filter, with its progress.
 
-    `until` is in milliseconds: versions that agents write after it are left out. The next piece begins at `place`.
-    `done` of `total` versions are decided, with the entries `entries`. `total` is 0 if there are more versions than
-    were counted.
+    Versions after `until` (milliseconds) are left out. The next piece begins at `place`. `done` of `total` versions are
+    decided, with the entries `entries`. `total` is 0 if there were too many to count.
     """
 
     verb: Verb
@@ -104,7 +102,7 @@ class Work:
 
 
 def _entries_in(written: str) -> tuple[tuple[str, int], ...]:
-    """Return the entries that a form names, at most MOST_ENTRIES. Return none if the text is not a list of entries."""
+    """Return the entries that a form names, at most MOST_ENTRIES; none if the text is invalid."""
     entries = written.split(",", MOST_ENTRIES)[:MOST_ENTRIES] if written else []
     if not all(map(_ENTRY.fullmatch, entries)):
         return ()
@@ -112,8 +110,7 @@ def _entries_in(written: str) -> tuple[tuple[str, int], ...]:
 
 
 def ask(request: Request, verb: Verb, problem: str = "") -> HttpResponse:
-    """Ask for confirmation, before the first piece. The page shows how many versions match, and how many open findings
-    and claims there are among them."""
+    """Ask for confirmation before the first piece, with the numbers of versions, open findings and claims."""
     stores = MemoryStore.objects.in_bulk(stores_to_decide(person(request)))
     if not stores:
         raise PermissionDenied
@@ -134,8 +131,7 @@ def ask(request: Request, verb: Verb, problem: str = "") -> HttpResponse:
 
 
 def go_on(request: Request, verb: Verb) -> HttpResponse:
-    """Decide about the next piece. Then show the progress or, after the last piece, redirect to the page where the work
-    began."""
+    """Decide about the next piece, and show the progress. After the last piece, redirect to where the work began."""
     stores = MemoryStore.objects.in_bulk(stores_to_decide(person(request)))
     if not stores:
         raise PermissionDenied
@@ -181,7 +177,7 @@ def _decided(request: Request, work: Work, piece: Page, stores: Mapping[str, Mem
 
 
 def _ended(request: Request, work: Work, why: str = "") -> HttpResponse:
-    """Redirect to the page where the work began, with a message on what was done and a link that undoes all of it."""
+    """Redirect to where the work began, with a message and a link that undoes all of it."""
     back = next_of(request, "review")
     if work.entries:
         said = work.verb.did(work.done) if work.verb.did else ""

@@ -1,4 +1,4 @@
-"""The page of a decision that takes several requests. It shows the progress, and sends the next request by itself."""
+"""The page of a decision that takes several requests. It sends the next request by itself."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -30,16 +30,17 @@ def group_in(form: QueryDict) -> str:
 
 
 def signed_group(group: str) -> str:
-    """Return a signed group for a form to pass on. The signature prevents a person from adding entries to another
-    person's group."""
+    """Return a signed group for a form to pass on.
+
+    The signature prevents a person from adding entries to another person's group.
+    """
     return signing.Signer(salt=_SALT).sign(group)
 
 
 def progress(request: Request, address: str, fields: Mapping[str, Any], said: str, share: int | None) -> HttpResponse:
-    """Show the page with the sentence `said` and the progress `share` in per cent (None: not known). Its form sends
-    `fields` to `address`.
+    """Show the page with the sentence `said` and the progress `share` in per cent (None: not known).
 
-    A script sends the form immediately. Without scripts, the person presses its button.
+    A script sends `fields` to `address` immediately; without scripts, there is a button.
     """
     shown = {"address": address, "fields": fields, "said": said, "share": share, "next": next_of(request, "review")}
     return render(request, "review/_progress.html" if request.htmx else "review/progress.html", shown)

@@ -29,16 +29,14 @@ _SEPARATOR = "~"
 
 
 class Place(NamedTuple):
-    """The place where a page begins: the place of its versions (see `queries.page`), and the id of the last proposal
-    that the pages before it have passed."""
+    """Where a page begins: the place of its versions (see `queries.page`), and the id of the last passed proposal."""
 
     versions: str
     proposal: str
 
     @classmethod
     def of(cls, written: str) -> "Place":
-        """Read a place from its text, the parameter `at` in the URL of a page. Raise BadPlace if the text is
-        invalid."""
+        """Parse a place, the parameter `at` in the URL. Raise BadPlace if it is invalid."""
         versions, _separator, proposal = written.partition(_SEPARATOR)
         if proposal and not _PLACE.fullmatch(proposal):
             raise BadPlace(written)
@@ -55,10 +53,9 @@ def where_decided(user: User) -> QuerySet[MemoryStore]:
 
 
 class Proposals:
-    """The open proposals that match a filter, in the order in which they were opened.
+    """The open proposals that match a filter, oldest first.
 
-    `passed` is the id of the last proposal that a page need not read again: `take` has returned it, or it did not
-    match.
+    `passed` is the id of the last proposal that was taken or did not match.
     """
 
     def __init__(self, wanted: Wanted, user: User, passed: str = "", *, newest: bool = False) -> None:
@@ -87,8 +84,8 @@ class Proposals:
         return row
 
     def about(self, store: str, memories: Collection[str]) -> list[tuple[Row, set[str]]]:
-        """Return the oldest matching proposals of a store that change one of `memories`. Each has the ids of the
-        memories in `memories` that it changes. At most CHUNK proposals are read."""
+        """Return the oldest matching proposals that change one of `memories`, with the ids of these memories. At most
+        CHUNK proposals are read."""
         if store not in self.stores or not memories:
             return []
         changes = ProposedChange.objects.filter(store_id=store, memory__in=memories)
@@ -159,13 +156,13 @@ def _matches(wanted: Wanted, proposal: Proposal, memory: str | None, path: str, 
 
 
 def oldest_open(user: User, most: int) -> list[Heading]:
-    """Return the `most` oldest open proposals about which a person may decide, with their memories and their stores."""
+    """Return the `most` oldest open proposals that the person may decide about, with their memories and stores."""
     found = Proposal.objects.filter(store_id__in=list(where_decided(user).values_list("pk", flat=True)))
     return rows_of(list(found.of_state(ProposalState.OPEN).select_related("store").order_by("pk")[:most]))
 
 
 def headings(rows: Iterable[Row], user: User) -> dict[str, Heading]:
-    """Return {id: proposal} of the proposals among the rows of a page, with their memories and their stores."""
+    """Return {id: proposal} of the proposals in `rows`, with their memories and stores."""
     by_id = {row.id: row.store for row in rows if row.id.startswith(ids.PROPOSAL)}
     if not by_id:
         return {}

@@ -1,7 +1,7 @@
 """Pages of versions that await review, across stores, with keys as cursors and bounded work.
 
-Within a store, versions have the order of their entries; stores are merged by the time of their next version. The
-cursor of a page holds the last passed version of each store that the pages have reached.
+In a store, versions have the order of their entries; stores are merged by time. The cursor of a page holds the last
+passed version of each store.
 """
 
 import re
@@ -47,7 +47,7 @@ class Place(NamedTuple):
 
 
 class Row(NamedTuple):
-    """The columns of a version that are needed to filter and order it. For a proposal, `seq` is its number."""
+    """The columns of a version that filters and order need. For a proposal, `seq` is its number."""
 
     store: str
     seq: int
@@ -59,9 +59,9 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Versions in order. `next` is the place where the next page begins, or None at the end.
+    """Versions in order. `next` is where the next page begins, or None at the end.
 
-    `stopped` means that the page ended early because the limit of scanned versions was reached.
+    `stopped` means that the page ended early, at the limit of scanned versions.
     """
 
     rows: Sequence[Row]
@@ -70,12 +70,10 @@ class Page:
 
 
 class Beside(Protocol):
-    """Rows that a page shows among its versions, such as proposals. They have the same order as the versions. The
-    `place` of the page's versions does not say where these rows continue."""
+    """Rows that a page shows among its versions, such as proposals, in the same order."""
 
     def first(self) -> Row | None:
-        """Return the next row without taking it. Return None if there are no more rows, or if the limit of scanned rows
-        was reached."""
+        """Return the next row without taking it, or None at the end or at the limit of scanned rows."""
 
     def take(self) -> Row:
         """Return the next row and remove it."""
@@ -96,11 +94,11 @@ def page(
     walk: int = WALK,
     beside: Beside | None = None,
 ) -> Page:
-    """Return the versions after `place` ("": from the beginning), merged in order with the rows of `beside`. With
-    `newest`, the order is from the newest version to the oldest.
+    """Return the versions after `place` ("": from the beginning), merged with the rows of `beside`. Raise BadPlace if
+    `place` is invalid.
 
-    The `next` of the page is the place among the versions; it says nothing about `beside`. It is "" if this page and
-    the pages before it have passed no version. Raise BadPlace if `place` is invalid.
+    With `newest`, the newest version is first. The page's `next` is a place of versions only, or "" if no version was
+    passed yet.
     """
     merged = _Merged(wanted, _places(place, wanted.stores), newest, walk)
     rows: list[Row] = []
@@ -164,11 +162,9 @@ class _Merged:
         self.streams.append(_Stream(self.wanted, store, self.places.get(store), self.newest))
 
     def first(self) -> "_Stream | None":
-        """Return the stream with the next version. Return None at the end, or when the limit of scanned versions was
-        reached.
+        """Return the stream with the next version, or None at the end or at the limit of scanned versions.
 
-        When the scan stops, versions that were already found are still returned, so that every page makes progress.
-        Versions of stores that were not scanned far enough then follow later than their order requires.
+        Versions that were already found are still returned after the limit, so that every page makes progress.
         """
         while True:
             filled = [stream.fill(self.walk) for stream in self.streams]
@@ -200,8 +196,7 @@ class _Merged:
 
 
 def _begins(wanted: Wanted, newest: bool) -> list[tuple[str, datetime]]:
-    """Return (store, time of its first unreviewed version) for each store with such versions, in the order of these
-    times. With `newest`, return the time of the newest unreviewed version instead, and begin with the newest time."""
+    """Return (store, time of its first unreviewed version) in order; with `newest`, of the newest version."""
     unreviewed = MemoryVersion.objects.filter(store_id=OuterRef("pk")).unreviewed()
     first = unreviewed.order_by("-seq" if newest else "seq").values("created_at")[:1]
     stores = MemoryStore.objects.filter(pk__in=wanted.stores)
@@ -222,7 +217,7 @@ def _stores_of_session(wanted: Wanted) -> list[str]:
 class _Stream:
     """The matching versions of one store, loaded in chunks.
 
-    `passed` is the last version that a page need not read again: `take` has returned it, or it did not match.
+    `passed` is the last version that was taken or did not match.
     """
 
     def __init__(self, wanted: Wanted, store: str, passed: Place | None, newest: bool) -> None:
@@ -235,8 +230,7 @@ class _Stream:
         self.by_path = self.seqs is None and self._has_few_at_path()
 
     def _of_rare_author(self) -> list[int] | None:
-        """Return the seqs of the author's entries, if there are at most RARE. Return None if there are more, if the
-        filter names no author, or if the index of a memory or a session finds the versions."""
+        """Return the seqs of the author's entries if they are few (at most RARE) and the best index, else None."""
         if self.wanted.author is None or self.wanted.memory is not None or self.wanted.session is not None:
             return None
         entries = AuditEntry.objects.of_chain(self.store).by_author(self.wanted.author).between(self.low, self.high)
@@ -249,10 +243,7 @@ class _Stream:
         return self._near_path().order_by().values("pk")[: FEW + 1].count() <= FEW
 
     def _near_path(self) -> MemoryVersionQuerySet:
-        """Return the versions in a range of paths that includes the path and everything under it.
-
-        Other paths in the range (`/a.md` for `/a`) are filtered out later.
-        """
+        """Return the versions in a range of paths that has the path and everything in it."""
         path = self.wanted.path or ""
         return MemoryVersion.objects.filter(store_id=self.store, path__gte=path, path__lt=path + "0")
 
@@ -262,8 +253,7 @@ class _Stream:
         return row
 
     def fill(self, walk: _Walk) -> bool:
-        """Read until a version matches or no version is left. Return False if the limit of scanned versions was reached
-        before that."""
+        """Read until a version matches or none is left. Return False at the limit of scanned versions."""
         while not self.rows and not self.is_done:
             if walk.left <= 0:
                 return False
@@ -282,11 +272,7 @@ class _Stream:
         return True
 
     def _from_here(self) -> MemoryVersionQuerySet:
-        """Return the versions after the last version that was read.
-
-        For one memory or few paths, `seq + 0` keeps the database from using the index of seq, so that it uses the index
-        of the memory or the path.
-        """
+        """Return the versions after the last version that was read."""
         found = MemoryVersion.objects.filter(store_id=self.store).unreviewed()
         if MINE in self.wanted.marks.has:  # there are few, so no other version needs to be read
             theirs = Assignment.objects.filter(store_id=self.store, to_id=self.wanted.marks.user, ended_by=None)
@@ -300,8 +286,7 @@ class _Stream:
         return self._beyond(of_memory.filter(place__gte=self.low, place__lte=self.high), "place")
 
     def _beyond(self, found: MemoryVersionQuerySet, place: str) -> MemoryVersionQuerySet:
-        """Return the versions in `found` that follow the last version that was read. `place` is the name of the column
-        in `found` that has the seq."""
+        """Return the versions in `found` after the last one that was read; `place` names the column of the seq."""
         if self.read is None:
             return found
         seq, id = self.read
@@ -325,11 +310,7 @@ class _Stream:
         return rows, len(rows)
 
     def _of_session(self, size: int) -> tuple[list[Row], int]:
-        """Return the versions that the next entries of the session made, and the number of these entries.
-
-        At most `size` entries are read. They are read before the versions, because a scan of all versions that await
-        review could take long.
-        """
+        """Return the versions of the session's next entries (at most `size`), and the number of these entries."""
         entries = AuditEntry.objects.of_chain(self.store).of_session(str(self.wanted.session))
         entries = entries.between(self.low, self.high)
         if self.read is not None:
@@ -350,8 +331,7 @@ class _Stream:
 
 
 def matching(wanted: Wanted, store: str, rows: list[Row]) -> list[Row]:
-    """Return those versions in `rows` that match the conditions that are checked for each version by itself. All of
-    `rows` are of one store."""
+    """Return the versions in `rows`, all of one store, that match the conditions on single versions."""
     rows = [row for row in rows if _is_wanted(wanted, row)]
     authors: dict[int, list[str | None]] = {}
     if wanted.needs_entries and rows:

@@ -1,5 +1,4 @@
-"""The first rows of the inbox: the newest versions of memories with open findings, and the open proposals about such
-memories, the worst kinds first."""
+"""The first rows of the inbox: versions and proposals about memories with open findings, the worst kinds first."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -18,7 +17,7 @@ MOST_STORES, MOST_FINDINGS = 10, 100
 
 
 def worst(wanted: Wanted, proposals: Proposals) -> list[Row]:
-    """Return the versions and proposals that come first. The number of queries depends only on the number of stores."""
+    """Return the versions and proposals that come first in the inbox."""
     if wanted.memory is not None:
         return []
     stores = _stores(sorted({*wanted.stores, *proposals.stores}))
@@ -33,8 +32,7 @@ def _stores(stores: Sequence[str]) -> list[str]:
 
 
 def _of_store(wanted: Wanted, store: str, proposals: Proposals) -> Iterator[tuple[int, Row]]:
-    """Yield (severity, row) for the memories with open findings: first the proposals that change such a memory, then
-    the newest version of each such memory if this version awaits review."""
+    """Yield (severity, row) for the memories with open findings: proposals first, then waiting newest versions."""
     findings = Finding.objects.of_store(store).open().newest().values_list("memory_id", "kind")[:MOST_FINDINGS]
     severity: dict[str, int] = {}
     for memory, kind in findings:

@@ -1,7 +1,7 @@
-"""The versions that a search scans, in an order in which the search can stop after any version and continue there.
+"""The versions that a search scans, in an order in which it can stop after any version and continue there.
 
-Store by store: live memories by path, then old versions by memory, then the trash, newest deletion first. Each read
-loads some rows after a key by an index with this order, so its cost does not depend on the size of the store.
+In each store: live memories by path, then old versions by memory, then the trash, newest deletion first. The cost of a
+read does not depend on the size of the store.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,10 +22,9 @@ Key = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A version that a search may find: the current one of a live memory, an old one, or the last one of a deleted
-    memory.
+    """The current version of a live memory, an old one, or the last one of a deleted memory.
 
-    `is_candidate` is False for a row that is read but not searched.
+    `is_candidate` is False if the row is not searched.
     """
 
     kind: str
@@ -44,8 +43,8 @@ class Row:
 
 
 def live(store: str, after: Key, limit: int, prefix: str | None) -> list[Row]:
-    """Return at most `limit` current versions of live memories, in the order of their paths: those after the key
-    `after`, or the first ones if it is empty. `prefix` is the path of a memory or a directory."""
+    """Return at most `limit` current versions of live memories, by path, after the key `after`. `prefix` is the path of
+    a memory or a directory."""
     memories = Memory.objects.live().filter(store_id=store)
     if prefix is not None:
         memories = memories.filter(path__gte=prefix, path__lt=prefix + "0")
@@ -59,10 +58,9 @@ def live(store: str, after: Key, limit: int, prefix: str | None) -> list[Row]:
 
 
 def old(store: str, after: Key, limit: int, prefix: str | None) -> list[Row]:
-    """Return at most `limit` versions after the key `after`, in the order of memory and number. All versions are read,
-    but only the old ones are to be searched (`is_candidate`).
+    """Return at most `limit` versions after the key `after`, by memory and number. Only the old ones are candidates.
 
-    `prefix` is not used, because the index has no paths.
+    `prefix` is not used.
     """
     versions = MemoryVersion.objects.filter(store_id=store)
     if not after:
@@ -113,8 +111,10 @@ def _old(store: str, versions: MemoryVersionQuerySet, limit: int) -> list[Row]:
 
 
 def trash(store: str, after: Key, limit: int, prefix: str | None) -> list[Row]:
-    """Return the last versions of at most `limit` memories in the trash, newest deletion first: those after the key
-    `after`, or the first ones if it is empty. `prefix` is not used."""
+    """Return the last versions of at most `limit` memories in the trash, newest deletion first, after the key `after`.
+
+    `prefix` is not used.
+    """
     memories = Memory.objects.in_trash().filter(store_id=store)
     if not after:
         return _trash(store, memories, limit)

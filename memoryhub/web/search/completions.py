@@ -1,4 +1,4 @@
-"""Completes a filter while a person types it: keys, values, phrases, and names that the person may see."""
+"""Completes a filter while a person types it: keys, values, phrases and names."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -39,8 +39,10 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Typing:
-    """The word that a person is typing, at the end of the text: its `start` in the text, its sign (`-` or ""), its key,
-    and the part of its value that is typed. `before` is the word before it."""
+    """The word at the end of a typed text: its `start`, its sign (`-` or ""), its key, and the typed part of its value.
+
+    `before` is the word before it.
+    """
 
     start: int
     sign: str
@@ -64,8 +66,7 @@ class Typing:
 @require_safe
 @signed_in
 def completions(request: Request) -> HttpResponse:
-    """Answer with completions for the end of the text `q`. The parameter `keys` has the keys that the page's filter
-    accepts."""
+    """Answer with completions for the end of the text `q`. `keys` are the keys that the page's filter accepts."""
     typing = Typing.of(request.GET.get("q", "")[:LONGEST])
     keys = [key for key in request.GET.get("keys", "").split() if key in KEYS]
     options = list(_options(person(request), typing, keys, request.GET.get("store", "")))
@@ -142,8 +143,8 @@ def _values(user: User, key: str, typed: str, store_id: str) -> Iterable[tuple[s
 
 
 def _stores(user: User, words: Sequence[str]) -> list[tuple[str, str]]:
-    """Return (value, name) of the stores whose names have the typed words: the value is the name or, if several of the
-    stores share a name, the id. For administrators of the hub, the hub itself can be among them."""
+    """Return (value, name) of the stores with the typed words in their names. The value is the name or, if several have
+    it, the id."""
     found = names.stores(user, words, MOST_NAMES)
     alike = [name for _id, name in found]
     hub = [(HUB, _("The hub itself"))] if user.is_superuser and names.has_words(HUB, words) else []
@@ -151,8 +152,7 @@ def _stores(user: User, words: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _directories(user: User, typed: str, store_id: str) -> list[str]:
-    """Return the first MOST_NAMES directories whose path begins with the typed text: in the store `store_id` or, if
-    that is empty, in the first MOST_STORES stores that the person may see."""
+    """Return the first MOST_NAMES directories whose path begins with the typed text, of one store or all (if empty)."""
     stores = MemoryStore.objects.visible_to(user).by_name()
     chosen = stores.filter(pk=store_id) if store_id else stores
     found: set[str] = set()

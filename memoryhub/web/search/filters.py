@@ -31,7 +31,7 @@ class Query(KeyValues):
 
     @classmethod
     def of(cls, parameters: Mapping[str, str], user: User | None = None) -> "Query":
-        """Parse the search field (`q`), then the other parameters, which take precedence. Raise Malformed if the search
+        """Parse the search field (`q`) and the other parameters, which take precedence. Raise Malformed if the search
         is invalid."""
         if len(parameters.get("q", "").strip()) > LONGEST:
             raise Malformed(_("The search text is too long. Use at most %(most)s characters.") % {"most": LONGEST})
@@ -42,14 +42,12 @@ class Query(KeyValues):
 
     @classmethod
     def takes(cls, word: Word) -> bool:
-        """Return True for every word, because a text that only resembles a filter (`http://…`) is a word to search
-        for."""
+        """Return True: a word that only looks like a filter (`http://…`) is searched for."""
         return True
 
     @classmethod
     def _term(cls, word: Word) -> Term:
-        """Return a word as a term. If it is a path as agents write it, with the root of the memory tool at its
-        beginning, the term is the path without this root."""
+        """Return a word as a term, without the root of the memory tool."""
         term = super(Query, cls)._term(word)
         below = term.value.removeprefix(f"{ROOT}/")
         is_path = not term.key and not word.is_quoted and below not in ("", term.value)
@@ -77,8 +75,7 @@ class Query(KeyValues):
 
     @property
     def forms(self) -> tuple[Forms, ...]:
-        """Return the forms of each word. A phrase in quotes has only one form, so that only the exact phrase is
-        found."""
+        """Return the forms of each word. A phrase in quotes has only one form."""
         plain = (term for term in self.typed if not term.key)
         return tuple((fold(term.value),) if term.written.startswith('"') else forms(fold(term.value)) for term in plain)
 

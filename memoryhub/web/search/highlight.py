@@ -28,7 +28,7 @@ def with_marks(text: str, found: Sequence[Span]) -> SafeString:
 
 
 def marked_path(path: str, words: Sequence[str]) -> SafeString:
-    """Return a path as HTML with words marked and its directory less prominent. Right-to-left names are isolated."""
+    """Return a path as HTML with words marked and its directory less prominent."""
     found, cut = spans(path, words), path.rfind("/") + 1
     part = _isolated_part if is_right_to_left(path) else _part
     directory, name = part(path, 0, cut, found), part(path, cut, len(path), found)

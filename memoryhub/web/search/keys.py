@@ -21,22 +21,20 @@ def without_keys(text: str) -> str:
 
 
 def hint_in(text: str) -> str:
-    """Return the last characters of the first key in a text; the key may be complete or cut. Return "" if there is no
-    key."""
+    """Return the last characters of the first key in a text, or "" if there is none. The key may be cut."""
     found = _SHORT.search(without_keys(text))
     return found[1] if found else ""
 
 
 def ending_of(text: str) -> str:
-    """Return the last characters of a key if the text is nothing but a key or its end: `a1b2`, `…a1b2`, `mh_a1b2` or
-    `mh_…a1b2`. Otherwise return "". Any word of four letters may be the end of a key."""
+    """Return the last characters of a key if the text is only a key or its end, such as `a1b2` or `mh_…a1b2`, else
+    ""."""
     found = _ENDING.fullmatch(text.strip())
     return found[1] if found else ""
 
 
 def pasted_key(user: User, hint: str) -> Iterator[tuple[str, str]]:
-    """Yield (URL, words) of the pages on which a person can act on a key that they pasted. `hint` is the end of the
-    key."""
+    """Yield (URL, words) of the pages for a key that the person pasted. `hint` is the end of the key."""
     found = list(keys_ending(user, hint))
     yield from found
     if MemoryStore.objects.administered_by(user).exists():
@@ -46,8 +44,7 @@ def pasted_key(user: User, hint: str) -> Iterator[tuple[str, str]]:
 
 
 def keys_ending(user: User, hint: str) -> Iterator[tuple[str, str]]:
-    """Yield (URL, words) of the pages on which a person can act on the keys that end with `hint` and that the person
-    may see."""
+    """Yield (URL, words) of the pages for the visible keys that end with `hint`."""
     found = list(Key.objects.visible_to(user).filter(hint=hint).newest()[:FEW])
     governed = set(Key.objects.governed_by(user).filter(pk__in=[key.pk for key in found]).values_list("pk", flat=True))
     for key in found:

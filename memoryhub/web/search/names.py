@@ -1,4 +1,4 @@
-"""Names that contain the words that a person types: of stores, agents, people and sessions that the person may see."""
+"""Names that contain the typed words: of stores, agents, people and sessions that the person may see."""
 
 from collections.abc import Iterable, Sequence
 
@@ -43,8 +43,8 @@ def sessions(user: User, words: Sequence[str], limit: int) -> list[Named]:
 
 
 def best(rows: Iterable[Named], words: Sequence[str], limit: int) -> list[Named]:
-    """Return the first `limit` rows whose names contain all folded words. Names that begin with the first of the words
-    come first."""
+    """Return the first `limit` rows whose names contain all folded words. Names that begin with the first word come
+    first."""
     found = [(fold(name), id, name) for id, name in rows if has_words(name, words)]
     if words:
         found.sort(key=lambda row: (not row[0].startswith(words[0]), row))

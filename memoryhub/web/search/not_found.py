@@ -27,8 +27,7 @@ class Other:
 class NotFound:
     """The words of a search that found nothing, and which of them occur nowhere.
 
-    `fewer` is a search that leaves out some words and finds something. `near` is a search with near spellings in place
-    of words that occur nowhere.
+    `fewer` is a search without some words, `near` one with near spellings of words that occur nowhere.
     """
 
     words: Sequence[str]
@@ -49,8 +48,7 @@ def of(query: Query, wanted: Wanted, stores: Sequence[str], place: Place) -> Not
 def _near(
     query: Query, wanted: Wanted, stores: Sequence[str], plain: Sequence[Term], nowhere: Sequence[Term]
 ) -> Other | None:
-    """Return the search with near spellings in place of the words in `nowhere`. Return None if one of these words has
-    no near spelling, or if `nowhere` is empty."""
+    """Return the search with near spellings of the words in `nowhere`, or None if one has none."""
     until = time.perf_counter() + SECONDS
     spelt = {term: _most_frequent(term.value, wanted, stores, until) for term in nowhere}
     if not spelt or not all(spelt.values()):
@@ -59,11 +57,7 @@ def _near(
 
 
 def _most_frequent(word: str, wanted: Wanted, stores: Sequence[str], until: float) -> str:
-    """Return that near spelling of a word which occurs most often in the texts that are searched until the time
-    `until`. Return "" if none is found.
-
-    A text with a near spelling contains one half of the word unchanged, so texts are searched for the halves.
-    """
+    """Return the most frequent near spelling of a word in the texts searched until the time `until`, or ""."""
     nearly, counts = NearSpellings([word]), Counter[str]()
     if " " in word or not nearly.halves:
         return ""
@@ -78,8 +72,7 @@ def _most_frequent(word: str, wanted: Wanted, stores: Sequence[str], until: floa
 
 
 def _other(query: Query, written: dict[Term, str]) -> Other:
-    """Return a search for the words in `written`, {word of the query: its new spelling}. Other words of the query are
-    left out; its filters stay."""
+    """Return a search for only the words in `written` ({word: new spelling}), with the filters of the query."""
     words = [term.written if term.key else written[term] for term in query.typed if term.key or term in written]
     said = " ".join(written[term] for term in query.typed if term in written)
     return Other(said, urlencode({**query.parameters, "q": " ".join(words)}))

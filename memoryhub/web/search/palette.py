@@ -1,5 +1,4 @@
-"""The one search box: pages, settings, stores, agents, sessions and paths by parts of their names, then a search in
-memories. A script adds the actions of the current page."""
+"""The one search box: pages, settings, stores, agents, sessions and paths, then a search in memories."""
 
 import time
 from collections.abc import Iterable, Sequence
@@ -79,12 +78,7 @@ def _shown(request: Request, shown: dict[str, Any]) -> HttpResponse:
 
 
 def _erasing(user: User, query: str, words: Sequence[str], store_id: str) -> dict[str, Any]:
-    """Return the template's context for the link to the page that erases. The link contains the text to erase. It is
-    the whole query or, if the query names the act of erasing, what follows the query's first word.
-
-    A person who may not erase gets no link. If the query names the act, the context has the names of people who may
-    erase.
-    """
+    """Return the template context for the link to erase the typed text, or for names of people who may."""
     is_named = names.has_words(_("Erase a person everywhere"), words) or words[0] in _erasing_words()
     text = query if not is_named else (query.split(maxsplit=1)[1] if len(words) > 1 else "")
     text = "" if names.has_words(_("Erase a person everywhere"), words_of(text)) else text
@@ -109,7 +103,7 @@ def _erasing_words() -> Sequence[str]:
 
 
 def _searches(user: User, query: str, store_id: str) -> list[tuple[str, str]]:
-    """Return (URL, words) of the searches for the typed text: in the memory store of the page, and in all stores."""
+    """Return (URL, words) of the searches for the typed text: in the store of the page, and in all stores."""
     search = reverse("search")
     store = MemoryStore.objects.visible_to(user).filter(pk=store_id).first() if store_id else None
     of_all = (f"{search}?{urlencode({'q': query})}", _("Search memories for “%(text)s”") % {"text": query})
@@ -127,11 +121,7 @@ def _keys(user: User, query: str) -> Iterable[Group]:
 
 
 def _pages(user: User, words: Sequence[str], store_id: str) -> Iterable[Group]:
-    """Yield groups of the pages, the pages of settings and the documents of the guide that match the query.
-
-    Each word of the query must be in the name of the page, or be the beginning of another word for it. Pages whose
-    names contain all words are first.
-    """
+    """Yield groups of the pages, settings and documents of the guide that match the query."""
     if not words:
         return
     kinds = {
@@ -147,8 +137,7 @@ def _pages(user: User, words: Sequence[str], store_id: str) -> Iterable[Group]:
 
 
 def _is_meant(name: str, also: str, words: Sequence[str]) -> bool:
-    """Return whether each typed word is in the name of a page, or is the beginning of another word for the page. These
-    other words are in `also`."""
+    """Return whether each typed word is in a page's name, or begins another word for the page (in `also`)."""
     others = [other for one in also.split() for other in words_of(one)]
     return all(names.has_words(name, [word]) or any(other.startswith(word) for other in others) for word in words)
 
@@ -180,8 +169,7 @@ def _by_id(user: User, query: str) -> Iterable[Group]:
 
 
 def _of_call(user: User, query: str) -> Iterable[tuple[str, str]]:
-    """Yield links to the first FEW entries of calls whose id is `query`, if the hub still stores the ids of these
-    calls. Then yield the link to a search of the audit for the id."""
+    """Yield links to the first FEW entries of calls with the id `query`, then to a search for the id."""
     stores = dict(MemoryStore.objects.visible_to(user).values_list("pk", "name"))
     keys = Key.objects.visible_to(user).values("pk")
     calls = IdempotentCall.objects.filter(store_id__in=stores, key__in=keys, token=query).order_by("-at")
@@ -201,8 +189,7 @@ def _rows(links: Iterable[tuple[str, str]], words: Sequence[str]) -> SafeString:
 
 
 def _paths(user: User, query: str, words: Sequence[str], store_id: str, limit: int) -> Iterable[Group]:
-    """Yield a group with the paths of the store that match. If fewer than FEW match, yield also groups with matching
-    paths of other stores."""
+    """Yield a group with the matching paths of the store and, if these are few, groups of other stores."""
     found = 0
     seq = cache.last_seq(user, store_id) if store_id else None
     if seq is not None:

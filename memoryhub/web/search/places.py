@@ -1,5 +1,4 @@
-"""The pages that the palette lists, if the person may open them. The pages of settings, of the hub and of a memory
-store, are among them."""
+"""The pages that the palette lists, if the person may open them."""
 
 from collections.abc import Iterator
 
@@ -109,7 +108,7 @@ Place = tuple[str, str, str]
 
 
 def pages(user: User, store_id: str) -> Iterator[Place]:
-    """Yield the pages, except those of settings: first those of the memory store `store_id`, then those of the hub."""
+    """Yield the pages without settings: those of the memory store `store_id`, then those of the hub."""
     store = MemoryStore.objects.visible_to(user).filter(pk=store_id).first() if store_id else None
     if store is not None:
         role = user.role_in(store)
@@ -136,8 +135,8 @@ def pages(user: User, store_id: str) -> Iterator[Place]:
 
 
 def settings(user: User, store_id: str) -> Iterator[Place]:
-    """Yield the pages of settings: first those of the memory store `store_id`, if the person is an admin of it, then
-    those of the hub, if the person is a superuser, then the person's own."""
+    """Yield the settings: of the memory store `store_id` for its admins, of the hub for superusers, then the person's
+    own."""
     store = MemoryStore.objects.filter(pk=store_id).first() if store_id else None
     if store is not None and user.role_in(store) == Role.ADMIN:
         for route, name in SETTINGS_OF_A_STORE.items():

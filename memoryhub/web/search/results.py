@@ -1,5 +1,4 @@
-"""The results of a search as a page shows them: grouped by memory, with the matching lines and the lines around
-them."""
+"""The results of a search, grouped by memory, with the matching lines and the lines around them."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -31,7 +30,7 @@ MOST_LINES = 4
 class Excerpt:
     """Matching lines of a text as HTML.
 
-    `more` is the number of other matching lines; `over` means that there are at least this many.
+    `more` is the number of other matching lines, or a lower limit of it (`over`).
     """
 
     html: SafeString
@@ -48,8 +47,8 @@ class Made(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A matching version, or several consecutive ones (`first` to `last`) with the same excerpt. `id` is the id of the
-    first of them."""
+    """A matching version, or consecutive ones (`first` to `last`) with the same excerpt. `id` is the id of the
+    first."""
 
     id: str
     first: int
@@ -81,8 +80,10 @@ class Result:
 
 
 def results(hits: Iterable[Hit], stores: Mapping[str, MemoryStore], words: Sequence[str]) -> list[Result]:
-    """Return the hits as results in the same order; adjacent hits of one memory become one result. `stores` has the
-    store of each hit by id; the `words` are marked in the excerpts."""
+    """Return the hits as results in the same order; adjacent hits of one memory become one result.
+
+    `stores` is {id: store}; the `words` are marked in the excerpts.
+    """
     hits = list(hits)
     by_place: dict[tuple[str, int], AuditEntry] = {}
     for store_id in {hit.row.store for hit in hits}:
@@ -142,7 +143,7 @@ def _version(hit: Hit, words: Sequence[str], made: Made, cover: Cover) -> Versio
 
 
 def _is_same(one: Version, other: Version) -> bool:
-    """Return whether two consecutive old versions have the same excerpt, apart from its links, and the same note."""
+    """Return whether two consecutive old versions have the same excerpt and the same note."""
     shown = one.excerpt.html.replace(one.url, other.url)
     return one.is_old and one.last + 1 == other.first and shown == other.excerpt.html and one.note == other.note
 
@@ -152,10 +153,9 @@ def _joined(one: Version, other: Version) -> Version:
 
 
 def excerpt(text: str, words: Sequence[str], url: str, parameter: str, masked: str | None = None) -> Excerpt:
-    """Return the matching lines to show, at most MOST_LINES, each with a link and the lines next to it. The first match
-    of each folded word is shown, then the first of the other matches.
+    """Return the matching lines to show, at most MOST_LINES, each with a link and the lines next to it.
 
-    `masked` is the same text with sensitive values masked, line by line; it is shown instead of `text`.
+    The first match of each word comes before other matches. `masked` is the text to show, with sensitive values masked.
     """
     numbers, over = found_lines(text, words)
     text = text if masked is None else masked
@@ -176,8 +176,7 @@ def excerpt(text: str, words: Sequence[str], url: str, parameter: str, masked: s
 
 
 def _line(line: str, number: int, words: Sequence[str], url: str, parameter: str) -> str:
-    """Return a line as HTML. A long line is cut around the first mark. The line number links to `url`; for a line that
-    is not on the first page of the text, its number is in the parameter `parameter` of the link."""
+    """Return a line as HTML, cut around the first mark if it is long, with a link on its number."""
     found = spans(line, words)
     start, end = window(line, found)
     inside = [(max(a, start) - start, min(b, end) - start) for a, b in found if a < end and b > start]

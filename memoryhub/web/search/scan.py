@@ -1,7 +1,6 @@
 """A step of a search: it scans versions for a limited time and returns where to continue.
 
-There is no full-text index: folded texts are compared, so that both databases find the same. The clock is checked after
-every text, and texts are loaded in small batches.
+There is no full-text index: folded texts are compared, so that both databases find the same.
 """
 
 from __future__ import annotations
@@ -34,10 +33,9 @@ _SALT = "memoryhub.search"
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The criteria of a search: the forms of its words, where to search for them, and conditions on a version and its
-    entry.
+    """The criteria of a search: the forms of its words, where to search, and conditions on a version and its entry.
 
-    In the stores of `masked`, masked values are not searched; otherwise, a person could guess a value digit by digit.
+    In the stores of `masked`, masked values are not searched, so that a person cannot guess a value digit by digit.
     """
 
     words: Sequence[Forms]
@@ -78,13 +76,12 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a search continues, and its progress: it has scanned `looked` memories and `old` old versions. `total` is
-    the number of live memories to scan.
+    """Where a search continues, and its progress: the scanned memories (`looked`) and old versions (`old`), of `total`
+    live memories.
 
-    `found` counts the memories with matches; `found_old` counts those that match only in old versions. `shown` and
-    `versions` count the memories and the versions with matches on the current page, and `spent` the seconds of work.
-    `seen` is the set of words that occur anywhere, and `most` the largest set of words that occur in one version. In
-    both, a bit stands for the position of a word.
+    `found` counts memories with matches, `found_old` those that match only in old versions. `shown` and `versions`
+    count matches on the current page. `spent` is in seconds. `seen` has the words that occur anywhere, `most` the most
+    words that occur in one version, as bits by position.
     """
 
     store: str = ""
@@ -134,7 +131,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A matching version, with its text (None if it was not loaded or was redacted) and the note of its entry."""
+    """A matching version, its text (None: not loaded or redacted), and the note of its entry."""
 
     row: Row
     text: str | None
@@ -143,8 +140,7 @@ class Hit:
 
 @dataclass(slots=True)
 class Part:
-    """The matches of one step, and the place at which the search continues; `ended` means that the search is
-    complete."""
+    """The matches of one step, and where the search continues. `ended` means that it is complete."""
 
     place: Place
     hits: list[Hit] = field(default_factory=list)
@@ -152,7 +148,7 @@ class Part:
 
 
 def scan(wanted: Wanted, stores: Sequence[str], place: Place, seconds: float, most: int = MOST_VERSIONS) -> Part:
-    """Scan stores in the order of their ids. Return the matches, and the place at which the search continues.
+    """Scan stores in the order of their ids. Return the matches, and where the search continues.
 
     The scan ends after `seconds`, after `most` matches, or when the page is full.
     """
@@ -193,8 +189,7 @@ def _count(part: Part, row: Row, hit: Hit | None, words: int) -> None:
 
 
 def _rows(wanted: Wanted, stores: Sequence[str], place: Place) -> Iterator[tuple[Row, Hit | None, int]]:
-    """Yield (row, its match or None, the words that occur in it) for every row after a place. The words are a number in
-    which each word has a bit at its position."""
+    """Yield (row, its match or None, the words in it as bits) for every row after a place."""
     size = FIRST_ROWS if not place.looked else MOST_ROWS
     for store in sorted(stores):
         if store < place.store:
@@ -214,10 +209,7 @@ def _rows(wanted: Wanted, stores: Sequence[str], place: Place) -> Iterator[tuple
 
 
 def _index(kinds: Sequence[str], kind: str) -> int:
-    """Return the position of a kind in `kinds`.
-
-    If the search does not scan that kind, return the position of the next kind that it scans.
-    """
+    """Return the position of a kind in `kinds`, or of the next kind that is searched."""
     order = (LIVE, OLD, TRASH)
     return next((at for at, one in enumerate(kinds) if order.index(one) >= order.index(kind)), len(kinds))
 
@@ -246,9 +238,7 @@ def _looked_at(wanted: Wanted, store: str, rows: Sequence[Row]) -> Iterator[tupl
 
 
 def _texts(store: str, rows: Sequence[Row], masked: bool) -> dict[str, str]:
-    """Return {text id: text} for the first of these rows; `masked` means that the texts are masked. There are at most
-    BATCH_ROWS rows, and their texts have at most BATCH_BYTES together. The first text is returned even if it alone is
-    larger."""
+    """Return {text id: text} of the first rows: up to BATCH_ROWS and BATCH_BYTES, but at least one."""
     ids: list[str] = []
     size = 0
     for row in rows[:BATCH_ROWS]:
@@ -279,8 +269,7 @@ def _is_by(wanted: Wanted, row: Row, facts: Facts | None) -> bool:
 
 
 def _words_of(wanted: Wanted, hit: Hit) -> int:
-    """Return the words that occur in the path, the note or the text: a number with a bit for the position of each
-    word."""
+    """Return the words that occur in the path, the note or the text, as bits by position."""
     left = wanted.words
     if left and wanted.paths and hit.row.path:
         left = missing(fold(hit.row.path), left)

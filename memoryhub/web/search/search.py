@@ -50,7 +50,7 @@ AUDITED = frozenset(("agent", "person", "session", "path", "when", "from", "to")
 @require_safe
 @signed_in
 def search(request: Request) -> HttpResponse:
-    """Show the search page with its first matches. htmx continues the search and gets only further matches."""
+    """Show the search page with its first matches. htmx gets only further matches."""
     user, parameters = person(request), request.GET.dict()
     context: dict[str, Any] = {"query": Query.as_typed(parameters), "problem": ""}
     try:
@@ -74,7 +74,7 @@ def search(request: Request) -> HttpResponse:
 
 
 def _found(user: User, query: Query, parameters: Mapping[str, str], *, goes_on_by_itself: bool) -> dict[str, Any]:
-    """Do a step of the search and return its template context. If `parameters` has `stop`, return only the progress."""
+    """Do a step of the search and return its template context; with `stop`, only the progress."""
     stores = stores_of(user, query)
     wanted = replace(wanted_of(query, list(stores), user.pk), masked=not_curated(user, stores))
     written = parameters.get("at")
@@ -112,8 +112,7 @@ def _found(user: User, query: Query, parameters: Mapping[str, str], *, goes_on_b
 
 
 def _unknown(query: Query, stores: Sequence[str]) -> Unknown | None:
-    """Return the author whom a filter names but who does not exist, with the query for an author of a similar name.
-    Return None if there is no such filter."""
+    """Return an unknown author in a filter, with the query for a similar name, or None."""
     found = unknown_author(query.values, stores)
     return found and replace(found, query=query.query(**{found.key: found.near}))
 
@@ -124,12 +123,7 @@ def _is_empty(query: Query, part: Part) -> bool:
 
 
 def _holdable(stores: Mapping[str, MemoryStore], not_mine: Collection[str], query: Query) -> dict[str, Any]:
-    """Return the template context for a legal hold on the results. In the stores `not_mine` (ids), the person may not
-    hold.
-
-    If only one memory store was searched, and the person may hold there, the context has this store. Otherwise, it has
-    links that repeat the search in one store, for the first stores in which the person may hold.
-    """
+    """Return the template context for a legal hold on the results; in `not_mine`, the person may not hold."""
     mine = [store for id, store in stores.items() if id not in not_mine]
     if len(stores) == len(mine) == 1:
         return {"held_in": mine[0].id}
@@ -143,8 +137,7 @@ def _is_by_last_author(query: Query) -> bool:
 
 
 def _erasable(user: User, query: Query, stores: Sequence[str]) -> dict[str, str]:
-    """Return the template context for erasing the words of a query, joined to one text. For a person who may not erase,
-    it has the names of people who may."""
+    """Return the template context for erasing the words of a query, or with people who may."""
     text = " ".join(query.plain_words)
     if MemoryStore.objects.administered_by(user).exists():
         return {"erasable": text} if is_long_enough(text) else {}
@@ -181,8 +174,7 @@ def _rooted(path: str) -> str:
 def stores_of(user: User, query: Query) -> dict[str, MemoryStore]:
     """Return {id: store} of the stores to search.
 
-    Raise Malformed if the filter names a store that does not exist or that the person may not see, or if several stores
-    have the name.
+    Raise Malformed if the filter names no store that the person may see, or several.
     """
     visible = {store.id: store for store in MemoryStore.objects.visible_to(user)}
     known = {key: value for key, value in query.values.items() if base(key) == "store"}
@@ -191,8 +183,7 @@ def stores_of(user: User, query: Query) -> dict[str, MemoryStore]:
 
 
 def _total(stores: Mapping[str, MemoryStore], path: str | None) -> int:
-    """Return the number of live memories to scan: in the stores or, if there is a `path`, under it. It is taken from
-    stored counters."""
+    """Return the number of live memories to scan, in the stores or under the `path`."""
     if path is None:
         return sum(store.memory_count for store in stores.values())
     found = Directory.objects.at(path).filter(store_id__in=stores).aggregate(count=Sum("memory_count"))

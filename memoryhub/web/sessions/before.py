@@ -1,5 +1,4 @@
-"""The sessions of an agent before a given session: in each store, the last of them, and the changes from its end to the
-end of the given session."""
+"""The sessions of an agent before a given session, and the changes between them."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -23,8 +22,10 @@ class Before:
 
 
 def sessions_before(session: Session, stores: Sequence[MemoryStore]) -> Iterator[Before]:
-    """Yield a `Before` for each of the first MOST_STORES stores: the newest session of the same agent that is older
-    than `session` and has an entry in the store. A store without such a session is left out."""
+    """Yield for each store the newest older session of the same agent, in at most MOST_STORES stores.
+
+    A store without such a session is left out.
+    """
     earlier = Session.objects.filter(agent=session.agent_id, pk__lt=session.pk).newest().values("pk")[:LOOKED_AT]
     for store in stores[:MOST_STORES]:
         acts = AuditEntry.objects.filter(chain=store.pk, session=OuterRef("pk")).order_by("-seq").values("seq")[:1]

@@ -42,11 +42,10 @@ BEGINNING = Substr("message", 1, len(PROPOSED) + 1)
 class Call:
     """A call of a session.
 
-    `version` is the version that the call read or made; None if it concerned no version, or several. If the call read
-    the version, `lines` is the range of lines in the answer, and `passage` is their text (None: not available, or no
-    room). If the call made the version, `change` has its diff, of which `hidden_rows` rows are left out, and `decided`
-    is the last decision about it. `raw` is the input as it was sent, if requested; `is_raw_cut` means that it is only
-    the beginning.
+    `version` is the version that the call read or made; None for no version or several. For a read, `lines` is the
+    range of lines in the answer, and `passage` is their text, if available. For a version that the call made, `change`
+    has the diff without `hidden_rows` rows, and `decided` is the last decision. `raw` is the input as sent, if
+    requested, or its beginning (`is_raw_cut`).
     """
 
     entry: AuditEntry
@@ -75,8 +74,7 @@ class Call:
 
     @property
     def why(self) -> str:
-        """Return why the call was refused, in words for people. The call's entry has the answer that the agent
-        received."""
+        """Return why the call was refused, in words for people."""
         return self.error if self.proposal else of_call(self.error)
 
     @property
@@ -100,7 +98,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """A page of calls in order, with the places of the previous and next page (None if there is no such page)."""
+    """A page of calls in order, with the places of the previous and the next page (or None)."""
 
     rows: Sequence[Call]
     earlier: str | None
@@ -109,8 +107,11 @@ class Calls:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """The totals of a session. `more` means that only its first COUNTED calls in a store were counted. `cut` means that
-    entries of earlier calls may have been removed."""
+    """The totals of a session.
+
+    `more` means that only its first COUNTED calls in a store were counted. `cut` means that entries of earlier calls
+    may have been removed.
+    """
 
     calls: int
     reads: int
@@ -138,10 +139,9 @@ def calls_of(
     *,
     raw: bool = False,
 ) -> Calls:
-    """Return a page of calls: the first ones, or those after the place `after` or before the place `before`. With
-    `raw`, each call has its input as it was sent.
+    """Return a page of calls: the first ones, or those after or before a place. Raise BadPlace if the place is invalid.
 
-    Raise BadPlace if the place is invalid.
+    With `raw`, each call has its input as it was sent.
     """
     chains, search = [store.pk for store in stores], Search(session=session.pk)
     if before:
@@ -251,10 +251,9 @@ def _one_with_raw(call: Call, entry: AuditEntry | None, masked: Entries) -> Call
 
 
 def shown_lines(first: int | None, last: int | None, total: int | None) -> tuple[int, int] | None:
-    """Return the range of lines from `first` to `last` that an answer showed, or None if one of these is None.
+    """Return the lines from `first` to `last` that an answer showed, or None if one of these is None.
 
-    `total` is the number of lines of the version, if it is known. A full view also shows an empty line after the last
-    line; the range does not include it.
+    `total` is the number of lines of the version, if known. The empty line at the end of a full view does not count.
     """
     if first is None or last is None:
         return None
@@ -262,13 +261,12 @@ def shown_lines(first: int | None, last: int | None, total: int | None) -> tuple
 
 
 def _wrote(entry: AuditEntry) -> bool:
-    """Return whether a call made versions. If a call changed nothing, its entry names the newest version, which another
-    call made."""
+    """Return whether a call made versions."""
     return entry.ok and entry.command in WRITES and entry.digest is not None
 
 
 def is_proposal(beginning: str | None) -> bool:
-    """Return whether a change became a part of a proposal. `beginning` is the beginning of its answer's JSON."""
+    """Return whether a change became a part of a proposal. `beginning` is the start of its answer's JSON."""
     return (beginning or "").removeprefix('"') == PROPOSED
 
 

@@ -1,5 +1,4 @@
-"""The comparison of two sessions that a person ticked in a list: the changes from the end of one to the end of the
-other."""
+"""The comparison of two sessions: the changes from the end of one to the end of the other."""
 
 from collections.abc import Sequence
 
@@ -19,11 +18,9 @@ from memoryhub.web.sessions.calls import stores_of
 @signed_in
 @require_safe
 def compare_sessions(request: Request) -> HttpResponse:
-    """Redirect to the changes between the ends of two sessions, in one memory store. The URL has the ids of the
-    sessions (`session`, twice) and of the store (`store`).
+    """Redirect to the changes between the ends of two sessions (`session`, twice) in one memory store (`store`).
 
-    Without `store`, the only store in which both sessions have entries is used. If there are several such stores, the
-    page lists them. If there is none, or if not exactly two sessions were ticked, the page says so.
+    Without `store`, the only common store is used. If this is not possible, the page says why, or lists the stores.
     """
     user, ticked = person(request), list(dict.fromkeys(request.GET.getlist("session")))
     sessions = list(Session.objects.filter(pk__in=ticked)) if len(ticked) == 2 else []
@@ -56,8 +53,7 @@ def _changes(store: MemoryStore, sessions: Sequence[Session]) -> str:
 
 
 def _problem(ticked: int, seen: int) -> str:
-    """Return a sentence on why there is no comparison. `ticked` is the number of ticked sessions, `seen` the number of
-    those that the person may see."""
+    """Return a sentence on why there is no comparison: `ticked` sessions, of which the person may see `seen`."""
     if seen == 2:
         return _("There is no memory store that you may see and in which both sessions worked.")
     if ticked in (0, 2):

@@ -1,5 +1,4 @@
-"""The question whether Claude may have read a version on a copy of its memory store. The audit of the store cannot
-answer it, because calls on a copy are not in the store's chain."""
+"""Whether Claude may have read a version on a copy of its store. Calls on a copy are not in the store's chain."""
 
 from collections.abc import Iterable
 
@@ -14,11 +13,7 @@ MOST = 200
 
 
 def was_copied(store_id: str, rows: Iterable[Row]) -> bool:
-    """Return whether Claude may have read one of these versions on a throw-away copy.
-
-    This is possible if a Claude run or an evaluation began on a copy with one of these versions, or if a dream got the
-    calls of sessions.
-    """
+    """Return whether Claude may have read one of these versions on a throw-away copy, or in a dream."""
     rows = [row for row in rows if not row.is_deletion]
     if not rows:
         return False

@@ -31,9 +31,9 @@ _Call = tuple[int, datetime, int | None, int | None]
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A moment: just after the entry `seq` of `chain`, or the time `at`. If both are None, it is the current moment.
+    """A moment: just after the entry `seq` of `chain`, or the time `at`, or now if both are None.
 
-    `typed` is the person's input, and `problem` is a sentence if the input was invalid.
+    `typed` is the person's input, `problem` a sentence if it was invalid.
     """
 
     at: datetime | None = None
@@ -51,9 +51,8 @@ class Moment:
 class Piece:
     """A version that a session knew because it read a part of it or wrote it (`own`).
 
-    `spans` are the ranges of lines that the session was shown; adjacent ranges are merged. `spans` is empty if the
-    session only wrote the text, or only found it in a search (`searched`). A search shows some lines, but not as
-    ranges.
+    `spans` are the ranges of lines that it was shown. They are empty if it only wrote the text, or only found it in a
+    search (`searched`).
     """
 
     store: MemoryStore
@@ -71,9 +70,10 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """The versions that a session knew, most recently seen first. `more` means that the session may have known other
-    versions, too. `gone` is the number of versions that the session had read or written and that have been removed
-    permanently since."""
+    """The versions that a session knew, most recently seen first.
+
+    `more` means that there may be others. `gone` counts the known versions that have been removed since.
+    """
 
     pieces: Sequence[Piece]
     more: bool
@@ -85,8 +85,8 @@ class Known:
 
 
 def moment_of(query: Mapping[str, str], session: Session, stores: Sequence[MemoryStore]) -> Moment:
-    """Parse a moment in the query. `until` is an entry (`chain:seq`). `at` is a date with a time, or only a time, which
-    then is on the session's first day."""
+    """Parse a moment in the query. `until` is an entry (`chain:seq`). `at` is a date with a time, or a time on the
+    session's first day."""
     if until := query.get("until"):
         place = _PLACE.fullmatch(until)
         if place and place[1] in {store.pk for store in stores}:
@@ -107,8 +107,7 @@ def moment_of(query: Mapping[str, str], session: Session, stores: Sequence[Memor
 
 
 def _moment(typed: str, session: Session) -> datetime:
-    """Parse a time in the current time zone. Without seconds, it is the end of that minute. Raise ValueError if the
-    text is invalid."""
+    """Parse a time in the current time zone; without seconds, the end of the minute. Raises ValueError."""
     moment = parse_datetime(typed)
     if moment is None:
         time = parse_time(typed)
@@ -128,8 +127,7 @@ def known(session: Session, stores: Sequence[MemoryStore], moment: Moment) -> Kn
 def known_before(
     session: Session, stores: Sequence[MemoryStore], entries: Sequence[AuditEntry]
 ) -> dict[tuple[str, int], Known]:
-    """Return {(chain, seq): what the session knew just before the entry} for these entries of the session. All come
-    from one scan of its calls."""
+    """Return {(chain, seq): what the session knew just before the entry} for these entries of the session."""
     if not entries:
         return {}
     latest = Moment(max(entry.at for entry in entries))
@@ -143,10 +141,9 @@ def _is_before(entry: AuditEntry, chain: str, seq: int, at: datetime) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """The calls of a session in a store that showed or made versions. `calls` is {version id: its calls, newest first}.
+    """The calls of a session in a store that showed or made versions: {version id: calls, newest first}.
 
-    Only the versions with the ids `looked` are considered. Those of them that still exist are in `versions`, with their
-    line counts in `totals`. `cut` means that there may be more versions.
+    `looked` are the version ids to consider; those that exist are in `versions`. `cut` means that there may be more.
     """
 
     store: MemoryStore
@@ -196,8 +193,7 @@ def _known(seen: Iterable[_Seen], counts: Callable[[str, int, datetime], bool]) 
 
 
 def _piece(store: MemoryStore, version: MemoryVersion, calls: Sequence[_Call], total: int | None) -> Piece:
-    """Return the session's knowledge of a version; `calls` are sorted newest first. `total` is the number of lines of
-    the version, or None if it is not known."""
+    """Return the session's knowledge of a version; `calls` are newest first, `total` is its number of lines."""
     shown = (shown_lines(first, last, total) for *_rest, first, last in calls)
     spans = joined([lines for lines in shown if lines])
     url = reverse("version", args=[store.pk, version.pk])

@@ -1,5 +1,4 @@
-"""The passages that calls read: at most MOST_LINES lines of each, with sensitive values masked and signs of poisoning
-marked."""
+"""The passages that calls read: at most MOST_LINES lines of each, masked."""
 
 from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
@@ -25,8 +24,7 @@ Read = tuple[Hashable, MemoryVersion, tuple[int, int]]
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """Some lines of a text as HTML, with the number of the first line. `hidden` is the number of lines that were read
-    but are not shown."""
+    """Some lines of a text as HTML, with the number of the first line. `hidden` counts further lines that were read."""
 
     first: int
     lines: Sequence[SafeString]
@@ -34,8 +32,7 @@ class Passage:
 
 
 def passages(reads: Sequence[Read]) -> dict[Hashable, Passage]:
-    """Return {key: passage} for these reads. A text that was removed has no passage. Neither has a text that does not
-    fit on the page."""
+    """Return {key: passage} for these reads. A text that was removed, or does not fit on the page, has no passage."""
     texts = _texts([version for _key, version, _lines in reads])
     return {key: _passage(texts[version.pk], lines) for key, version, lines in reads if version.pk in texts}
 
@@ -71,8 +68,7 @@ def _passage(shown: masking.Shown, lines: tuple[int, int]) -> Passage:
 
 
 def _beginning(signs: Mapping[int, Sequence[Span]], first: int, last: int) -> int:
-    """Return the first line to show of the lines `first` to `last`, which were read. It is `first`, unless the first
-    sign of poisoning is too far behind it to be shown; then it is a line just before the sign."""
+    """Return the first line to show of the lines `first` to `last`, so that a sign of poisoning is shown."""
     sign = min((number for number in signs if first <= number <= last), default=first)
     return first if sign < first + MOST_LINES else max(first, min(sign - 2, last - MOST_LINES + 1))
 

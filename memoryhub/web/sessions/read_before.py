@@ -14,7 +14,7 @@ MOST_READS = 4
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """A read by the agent: the version, and the range of its lines that was returned (None for an empty text)."""
+    """A read by the agent: the version, and the range of lines in the answer (None for an empty text)."""
 
     version: MemoryVersion
     lines: tuple[int, int] | None
@@ -28,15 +28,14 @@ class Reads:
     versions: dict[str, MemoryVersion] = field(default_factory=dict)
 
     def before(self, entry: AuditEntry | None) -> tuple[Read, ...]:
-        """Return the versions that an entry's session had read before the entry, last read first, each version once.
+        """Return the versions that an entry's session had read before the entry, last read first, each once.
 
         Only the last LOOKED_AT calls are examined, and at most MOST_READS versions are returned.
         """
         return () if entry is None else self.before_call(entry.session, entry.seq)
 
     def before_call(self, session: str | None, seq: int) -> tuple[Read, ...]:
-        """Return the reads of the session `session` before the entry `seq` of this store, as `before` does for an
-        entry."""
+        """Return the reads of the session `session` before the entry `seq`, as `before` does for an entry."""
         if session is None:
             return ()
         of_session = AuditEntry.objects.of_chain(self.store).of_session(session).filter(seq__lt=seq)

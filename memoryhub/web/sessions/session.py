@@ -48,9 +48,8 @@ _LAST = "sesn_~"
 class Row:
     """A session in a store's list.
 
-    Only the session's first COUNTED calls in the store are counted; `more` means that it has further calls. `cut` means
-    that entries of its earlier calls may have been removed. `marks` say whether there is an open finding in a version
-    that the session wrote.
+    Its first COUNTED calls are counted; `more` means that there are further ones. `cut` means that entries of earlier
+    calls may have been removed. `marks` say whether a version that it wrote has an open finding.
     """
 
     session: Session
@@ -101,11 +100,7 @@ def _without_session(store: MemoryStore) -> int:
 
 
 def _walk(store: MemoryStore, place: str, *, newest: bool) -> list[str]:
-    """Return the ids of sessions that follow the id `place`, ascending. With `newest`, return the ids that precede it,
-    descending.
-
-    At most PAGE + 1 ids are found, by a skip scan of the index of sessions.
-    """
+    """Return the ids of at most PAGE + 1 sessions after the id `place`; with `newest`, before it, descending."""
     acts = AuditEntry.objects.of_chain(store.pk)
     found: list[str] = []
     place = place.replace("\0", "")
@@ -120,7 +115,7 @@ def _walk(store: MemoryStore, place: str, *, newest: bool) -> list[str]:
 
 
 def _rows(store: MemoryStore, ids: Sequence[str], left: datetime | None) -> list[Row]:
-    """Return sessions as rows. `left` is the time of the oldest remaining entry, or None if no entry was removed."""
+    """Return sessions as rows. `left` is the time of the oldest remaining entry (None: none was removed)."""
     acts = AuditEntry.objects.filter(chain=store.pk, session=OuterRef("pk"))
     found = (
         Session.objects.filter(pk__in=ids)
@@ -136,8 +131,7 @@ def _rows(store: MemoryStore, ids: Sequence[str], left: datetime | None) -> list
 
 
 def _with_findings(store: MemoryStore, sessions: Sequence[str]) -> set[str]:
-    """Return the ids of those `sessions` that wrote a version with an open finding. Only the MOST_FINDINGS newest open
-    findings of the store are looked at."""
+    """Return the ids of `sessions` that wrote a version with one of the MOST_FINDINGS newest open findings."""
     newest = Finding.objects.of_store(store.pk).open().newest().values_list("version_id", flat=True)[:MOST_FINDINGS]
     seqs = MemoryVersion.objects.among(store.pk, set(newest)).values_list("seq", flat=True)
     entries = AuditEntry.objects.of_chain(store.pk).of_seqs(set(seqs)).filter(session__in=sessions)
@@ -209,8 +203,7 @@ def session(request: Request, session_id: str) -> HttpResponse:
 
 
 def _curated(stores: Sequence[MemoryStore], user: User) -> list[MemoryStore]:
-    """Return the stores in which the person is at least a curator. There the person may try calls and, if the store is
-    not archived, undo the writes of a session."""
+    """Return the stores in which the person is at least a curator."""
     roles = ((store, user.role_in(store)) for store in stores)
     return [store for store, role in roles if role is not None and role.includes(Role.CURATOR)]
 

@@ -1,5 +1,4 @@
-"""How the text of a finding has spread since it was written: which sessions have read it, and what they wrote
-afterwards."""
+"""How the text of a finding has spread: which sessions have read it, and what they wrote afterwards."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,13 +23,12 @@ NAMED = 2
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Who has read a text: `sessions` is the number of sessions, without the one that wrote the text, and `agents` the
-    number of agents that read it without a session.
+    """Who has read a text: the number of `sessions` without its writer's, and of `agents` that read it without a
+    session.
 
-    `written` has what these sessions wrote after they read it: one write for each path, oldest first. `proposed` are
-    the proposals to which they added afterwards. `more` means that others may have read the text too, and
-    `more_written` that there may be other writes. `writers` and `proposers` are the numbers of sessions that wrote or
-    proposed, as far as they were examined; `more_did` means that further sessions may have written or proposed.
+    `written` and `proposed` are what these sessions wrote and proposed afterwards: one write for each path, oldest
+    first. `writers` and `proposers` count the sessions that did. `more`, `more_written` and `more_did` mean that there
+    may be further readers, writes, and sessions that wrote or proposed.
     """
 
     sessions: int
@@ -45,8 +43,7 @@ class Spread:
 
     @property
     def all_did(self) -> bool:
-        """Return whether every session did the same: every session wrote, every session proposed, or every session did
-        both."""
+        """Return whether every session wrote, every session proposed, or every session did both."""
         return {self.writers, self.proposers} - {0} == {self.sessions}
 
     @property
@@ -73,11 +70,9 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class Carriers:
-    """A version and the later versions (`ahead`), and which of them contain a value: `lines` is {version number: lines
-    with the value}.
+    """A version, the later versions (`ahead`), and {version number: lines with the value} (`lines`).
 
-    For a version whose text was redacted, the lines are None: it is not known where the text contained the value, or
-    whether it did.
+    If the text of a version was redacted, its lines are None: not known.
     """
 
     ahead: History
@@ -88,10 +83,9 @@ class Carriers:
 
 
 def carriers(finding: Finding, memory: Memory, version: MemoryVersion | None) -> Carriers | None:
-    """Return which versions contain the value of a finding. Examined are `version`, which is the finding's own, and the
-    versions after it.
+    """Return which versions from `version`, the finding's own, contain the value of a finding.
 
-    Return None if the finding is in a path, or if its version, the text of its version or its value no longer exists.
+    Return None if the finding is in a path, or if its version, its text or its value no longer exists.
     """
     if version is None or not version.text_id or finding.in_path or finding.fingerprint is None:
         return None
@@ -126,7 +120,7 @@ def lines_with(text: str, value: str) -> list[int]:
 
 
 def spread(of_value: Carriers, store: MemoryStore, writer: AuditEntry | None, user: User) -> Spread:
-    """Return who has read a value since it was written. `writer` is the entry that wrote the value (None: the entry was
+    """Return who has read a value since it was written. `writer` is the entry that wrote it (None if it was
     removed)."""
     has_session = writer is not None and writer.session is not None
     page = older_page(
@@ -165,8 +159,7 @@ def spread(of_value: Carriers, store: MemoryStore, writer: AuditEntry | None, us
 
 
 def _is_writers(entry: Entry, writer: AuditEntry | None) -> bool:
-    """Return whether an entry belongs to the session that wrote the entry `writer`. If neither entry has a session,
-    return whether the same agent wrote both."""
+    """Return whether an entry is of the session of the entry `writer`, or without sessions, of its agent."""
     if writer is None or entry.session != writer.session:
         return False
     return entry.session is not None or entry.author == writer.author_id

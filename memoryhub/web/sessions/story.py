@@ -1,5 +1,4 @@
-"""A session as a story: its calls in words, gaps between them in proportion to time, folded runs of calls, and the
-findings that arose."""
+"""A session as a story: its calls in words, gaps between them, folded runs of calls, and findings."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -60,8 +59,8 @@ class Arose:
 
 @dataclass(frozen=True, slots=True)
 class CallInWords:
-    """A call with words for what it did, the findings that arose in it, what the session knew before it, and the undo
-    of what it wrote."""
+    """A call in words, with the findings that arose in it, what the session knew before it, and the undo of what it
+    wrote."""
 
     call: Call
     words: str
@@ -93,8 +92,10 @@ class CallInWords:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """The time before a step, drawn as an empty space: its height in pixels, and words for the time if it is long.
-    `is_cut` means that the space is not as high as the time would require."""
+    """The time before a step as an empty space: its height in pixels, and words if it is long.
+
+    `is_cut` means that the height is less than the time would require.
+    """
 
     height: int
     words: str
@@ -158,10 +159,7 @@ def story_of(
 
 
 def _arose(writes: Sequence[Call]) -> dict[tuple[str, int], list[Arose]]:
-    """Return {(chain, seq) of a call: the findings that arose in the version that it made}, without dismissed findings.
-
-    If there are more than MOST_FINDINGS findings, only the worst are returned.
-    """
+    """Return {(chain, seq): findings that arose in the version that the call made}, at most MOST_FINDINGS."""
     made = {call.version.pk: call for call in writes if call.version}
     found: dict[tuple[str, int], list[Arose]] = defaultdict(list)
     if made:
@@ -176,8 +174,7 @@ def _arose(writes: Sequence[Call]) -> dict[tuple[str, int], list[Arose]]:
 
 
 def _runs(calls: Sequence[CallInWords]) -> Iterator[list[CallInWords]]:
-    """Yield the calls of each step: RUN or more consecutive quiet calls together, if all succeeded or all failed, and
-    every other call alone."""
+    """Yield the calls of each step: RUN or more similar quiet calls together, other calls alone."""
     for is_quiet, some in groupby(calls, lambda one: (one.is_quiet, one.call.entry.ok) if one.is_quiet else None):
         run = list(some)
         if is_quiet and len(run) >= RUN:

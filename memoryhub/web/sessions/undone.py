@@ -17,11 +17,10 @@ MOST_WRITES = 2_000
 
 @dataclass(frozen=True, slots=True)
 class UndoneThere:
-    """What was undone of a session in a store.
+    """What was undone of a session in a store: `writes` is {seq of a write: its undo}, of the number `of` of writes.
 
-    `of` is the number of the session's writes, and `writes` is {seq: the undo of this write} for those that are undone.
-    `entry` is the newest undo, and `by_several` means that there are undos before it. `again` is the undo of that
-    newest undo. `is_whole` means that nothing is left to undo.
+    `entry` is the newest undo, `by_several` means that there are earlier ones. `again` is the undo of the newest undo.
+    `is_whole` means that nothing is left to undo.
     """
 
     store: MemoryStore
@@ -39,7 +38,7 @@ class UndoneThere:
 
 
 def undone_in(session: Session, stores: Sequence[MemoryStore]) -> dict[str, UndoneThere]:
-    """Return {store: what was undone of the session there}, for the stores in which an undo concerned the session."""
+    """Return {store: what was undone of the session there}, for the stores with such an undo."""
     found = ((store, _undone_in(session, store)) for store in stores)
     return {store.pk: one for store, one in found if one}
 
@@ -69,11 +68,7 @@ def _undone_in(session: Session, store: MemoryStore) -> UndoneThere | None:
 
 
 def _left_nothing(undo: AuditEntry, acts: AuditEntryQuerySet) -> bool:
-    """Return whether `undo`, the undo of a session, left nothing of it: it kept no memory as it was, and the session
-    (`acts`) has written nothing since.
-
-    A write that the session took back itself then counts as undone, too, although the undo made no version for it.
-    """
+    """Return whether `undo` left nothing of the session, whose calls are `acts`."""
     return told_in(undo).get("kept") == [] and not acts.filter(seq__gt=undo.seq).exists()
 
 

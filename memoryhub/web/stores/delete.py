@@ -1,4 +1,4 @@
-"""Deleting a memory store permanently, after a page that lists what will be deleted and what will be kept."""
+"""Deleting a memory store permanently, after a page that lists what will be deleted."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -38,7 +38,7 @@ class Count:
 
     @classmethod
     def of(cls, rows: "QuerySet[Any]") -> "Count":
-        """Return the number of rows, counted up to MOST_COUNTED, because counting a large table would take too long."""
+        """Return the number of rows, counted up to MOST_COUNTED."""
         found = rows[: MOST_COUNTED + 1].count()
         return cls(min(found, MOST_COUNTED), found > MOST_COUNTED)
 
@@ -50,8 +50,7 @@ class DeleteStoreForm(NoteForm, NameTypedForm):
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_store(Role.ADMIN)
 def delete(request: Request, store: MemoryStore) -> HttpResponse:
-    """Show what will be deleted; on POST, delete the store. Only superusers may do this, and only if there is no legal
-    hold."""
+    """Show what will be deleted; on POST, delete the store. Only superusers may, and only without a legal hold."""
     if not person(request).is_superuser:
         raise PermissionDenied
     form = DeleteStoreForm(store, request.POST if request.method == "POST" else None)

@@ -56,8 +56,7 @@ class StoreForm(forms.Form):
         return cls(initial=StoreSettings.of(store).as_json())
 
     def lead_to_reads(self, store: MemoryStore) -> None:
-        """If the store records what people read, put a link to the entries of these reads beside the checkbox
-        `records_views`."""
+        """Put a link to the recorded reads of people beside the checkbox `records_views`."""
         if store.records_views:
             field = self.fields["records_views"]
             url = reverse("store_audit", args=[store.pk], query={"command": viewing.COMMAND})

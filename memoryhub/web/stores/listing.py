@@ -34,8 +34,7 @@ class Filter:
         return cls(state if state in (ARCHIVED, ALL) else ACTIVE, words, query.get("after", ""))
 
     def query(self, **changes: str) -> str:
-        """Return the query string of this filter with some values changed. Values that are the defaults are left
-        out."""
+        """Return the query string of this filter after the `changes`. Default values are left out."""
         given = {"state": self.state if self.state != ACTIVE else "", "q": self.words} | changes
         made = QueryDict(mutable=True)
         made.update({name: value for name, value in given.items() if value and (name, value) != ("state", ACTIVE)})
@@ -44,11 +43,11 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A store with recent facts, and its last change: `changed_at` is the time, `changed_seq` the entry, and
-    `changed_by` the author (None if nothing was changed). `full` is the meter nearest to its limit; it is set only for
-    administrators of the store.
+    """A store with recent facts, and its last change: `changed_at`, the entry `changed_seq`, and the author
+    `changed_by`, or None.
 
-    An import counts as a change at the time of the import, not at the times of the imported versions.
+    `full` is the meter nearest to its limit, only for administrators of the store. An import counts as a change at its
+    own time.
     """
 
     store: MemoryStore
@@ -69,8 +68,7 @@ class Page:
 
     @property
     def has_full(self) -> bool:
-        """Return whether the page has a column for `full`. This is so if the person is an admin of one of the
-        stores."""
+        """Return whether the page has a column for `full`: the person is an admin of one of the stores."""
         return any(row.role == Role.ADMIN for row in self.rows)
 
 

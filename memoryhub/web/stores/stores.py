@@ -59,7 +59,7 @@ def new(request: Request) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_store(Role.ADMIN)
 def edit(request: Request, store: MemoryStore) -> HttpResponse:
-    """Change the settings of a store, such as the name, the description, and whether creating may overwrite."""
+    """Change the settings of a store, such as its name and description."""
     form = StoreForm(request.POST) if request.method == "POST" else StoreForm.of(store)
     form.lead_to_reads(store)
     if request.method == "POST" and form.is_valid():
@@ -78,8 +78,7 @@ def edit(request: Request, store: MemoryStore) -> HttpResponse:
 def archive(request: Request, store: MemoryStore) -> HttpResponse:
     """Archive an active store or reactivate an archived one, after its name was typed.
 
-    The form field `archived` holds the action that the page offered, so that two people who confirm the same page do
-    not undo each other's act.
+    The form field `archived` is the offered action: two people who confirm the same page do not undo each other's act.
     """
     form = NameTypedForm(store, request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():

@@ -1,5 +1,4 @@
-"""Events that happened without a person: runs of policies, deletions by agents, and work that failed or waits for an
-answer."""
+"""Events without a person: runs of policies, deletions by agents, and work that failed or waits."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -47,10 +46,10 @@ MOST_DELETIONS = 200
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that happened without a person: a sentence, and the URL of the page with the details.
+    """Something that happened without a person: a sentence, and the URL of its details.
 
-    `asks` means that it failed or waits for a decision. `back` is the URL of a page that can undo it (empty: none), and
-    `verb` is the label of the link to that page (empty: “Undo”). `by_admin` means that only an admin can undo it.
+    `asks` means that it failed or waits for a decision. `back` is the URL of a page that can undo it, or empty; `verb`
+    is the label of this link (empty: “Undo”). `by_admin` means that only an admin can undo it.
     """
 
     icon: str
@@ -66,7 +65,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """The stores (ids) that a person may see, and the person's role in each. Events are shown as of the moment `at`."""
+    """The stores (ids) that a person may see, with the person's roles, and the moment `at` of the events."""
 
     user: User
     stores: Sequence[str]
@@ -88,15 +87,14 @@ class _Seen:
 
 
 def events(stores: Sequence[str], user: User, at: datetime) -> list[Event]:
-    """Return all events: first those that need an answer, then the others; in both parts, the newest first. The page
-    shows the first SIZE of them."""
+    """Return all events: first those that need an answer, then the others, each from new to old."""
     seen = _Seen(user, stores, roles_in(user, stores), at)
     found = list(chain(_work(seen), _runs(seen), _imports(seen), _webhooks(seen), _deletions(seen)))
     return sorted(found, key=lambda event: (not event.asks, -event.at.timestamp()))
 
 
 def _work(seen: _Seen) -> Iterator[Event]:
-    """Yield an event for each kind of background work that fails. Only administrators of the hub get these events."""
+    """Yield an event for each kind of background work that fails, for administrators of the hub."""
     if not seen.user.is_superuser:
         return
     for row in background_rows(seen.at):
@@ -106,10 +104,7 @@ def _work(seen: _Seen) -> Iterator[Event]:
 
 
 def _runs(seen: _Seen) -> Iterator[Event]:
-    """Yield recent runs that the hub started and that changed something, and all runs that wait for a decision.
-
-    Only superusers get runs of the hub's own policies.
-    """
+    """Yield recent runs of the hub that changed something, and all runs that wait for a decision."""
     of_stores = Q(store__in=seen.stores) | (Q(store=None) if seen.user.is_superuser else Q(pk__in=[]))
     did = Q(expired__gt=0) | Q(purged__gt=0) | Q(versions__gt=0) | Q(entries__gt=0)
     recent = Q(did, pk__gte=_first_id(ids.RUN, seen.since), started_by=None) | Q(state=RunState.WAITING)
@@ -128,9 +123,7 @@ def _runs(seen: _Seen) -> Iterator[Event]:
 
 
 def _back_of_run(seen: _Seen, url: str, store: MemoryStore) -> tuple[str, str]:
-    """Return the URL of the page on which a person can bring back the memories that a run expired, and the label of the
-    link to it. An admin undoes the run; a curator restores memories from the trash. For anyone else, both texts are
-    empty."""
+    """Return the URL and the label of a link that brings back what a run expired; both are "" without one."""
     if seen.has(store.pk, Role.ADMIN):
         return url + "#undo", _("Undo")
     if seen.has(store.pk, Role.CURATOR) and not store.is_archived:
@@ -139,12 +132,7 @@ def _back_of_run(seen: _Seen, url: str, store: MemoryStore) -> tuple[str, str]:
 
 
 def _words_of_run(run: Run, path: str | None) -> str:
-    """Return a sentence on what a run did: first to memories, then to versions and audit entries. Return "" if it did
-    nothing.
-
-    `path` is the path of a memory that the run moved to the trash, or None. The path distinguishes runs in several
-    stores.
-    """
+    """Return a sentence on what a run did, or "". `path` is that of a memory that it moved to the trash."""
     if path is None:
         put = ngettext("put %(n)s memory into the trash", "put %(n)s memories into the trash", run.expired)
     elif run.expired == 1:
@@ -162,8 +150,7 @@ def _words_of_run(run: Run, path: str | None) -> str:
 
 
 def _one_in_trash(run: Run) -> str | None:
-    """Return the path of a memory that the run moved to the trash and that is still there. Return None if there is none
-    among the first EACH memories that the run moved."""
+    """Return the path of a memory that the run moved to the trash and that is still there, or None."""
     items = RunItem.objects.filter(run=run, removal=Removal.EXPIRE, skipped="").order_by("pk")
     first = list(items.values_list("memory", flat=True)[:EACH])
     return (
@@ -202,10 +189,7 @@ def _webhooks(seen: _Seen) -> Iterator[Event]:
 
 
 def _deletions(seen: _Seen) -> Iterator[Event]:
-    """Yield recent deletions by agents of memories that are still in the trash.
-
-    There is one event for each session in a store, and one for each agent that used no session.
-    """
+    """Yield recent deletions by agents: one event for each session, or for each agent without a session."""
     newest = _deleted_by_agents().filter(store_id=OuterRef("pk")).order_by("-deleted_at").values("deleted_at")[:1]
     stores = MemoryStore.objects.filter(pk__in=seen.stores).annotate(newest=Subquery(newest))
     for store in stores.filter(newest__gte=seen.since).order_by("-newest", "pk")[:MOST_STORES]:
@@ -213,10 +197,7 @@ def _deletions(seen: _Seen) -> Iterator[Event]:
 
 
 def _deleted_by_agents() -> MemoryQuerySet:
-    """Return the memories in the trash that agents deleted.
-
-    They are found by the review state of the deletion, because only versions by agents have a review state.
-    """
+    """Return the memories in the trash that agents deleted."""
     return Memory.objects.in_trash().filter(expired_by=None, head__review_state__isnull=False)
 
 
@@ -242,11 +223,7 @@ def _deletions_in(store: MemoryStore, seen: _Seen) -> Iterator[Event]:
 def _deletion(
     store: MemoryStore, deleted: Sequence[tuple[AuditEntry, str, datetime]], *, is_cut: bool, may_undo: bool
 ) -> Event:
-    """Return one event for several deletions. It has an undo link if one call made all of them and the person may undo
-    it.
-
-    `is_cut` means that there may be more deletions.
-    """
+    """Return one event for several deletions, with an undo link if one call made all of them."""
     entry, path, at = deleted[0]
     words = ngettext("%(name)s deleted %(path)s", "%(name)s deleted %(count)s memories", len(deleted) + is_cut)
     url = reverse("trash", args=[store.pk]) + "?" + urlencode({"agent": entry.author_id or ""})

@@ -12,10 +12,10 @@ from memoryhub.models import Invitation, Key, Review, User
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One of the first steps: what to do (`title`), why (`text`), and where: `act` is the text of the link to `url`.
+    """One of the first steps: what to do (`title`), why (`text`), and a link (`act` is its text).
 
-    `is_next` marks the first step that is not done. `is_waiting` means that something outside of the hub's pages ends
-    the step, such as the first call of an agent, so that the page is updated by itself.
+    `is_next` marks the first step that is not done. `is_waiting` means that something outside of the pages ends the
+    step, such as an agent's first call.
     """
 
     title: str
@@ -30,7 +30,7 @@ class Step:
 def first_steps(stores: Sequence[str], user: User, at: datetime, *, has_waiting: bool) -> Sequence[Step]:
     """Return the five steps for an administrator of the hub, or none if all are done.
 
-    `stores` are the ids of the stores that the person may see. `has_waiting` means that versions await review.
+    `stores` are the ids of visible stores. `has_waiting` means that versions await review.
     """
     if not user.is_superuser:
         return ()
@@ -84,8 +84,7 @@ def _steps(stores: Sequence[str], at: datetime, *, invited: bool, reviewed: bool
 
 
 def _connect(stores: Sequence[str], at: datetime, *, wrote: bool) -> Step:
-    """Return the step for connecting an agent: issue a key, then wait for the first call with a key. `wrote` means that
-    an agent has already written; the step is then done."""
+    """Return the step for connecting an agent, which is done if an agent `wrote`."""
     title = _("Connect an agent")
     of_agents = Key.objects.exclude(pk__in=Key.objects.of_hub())
     newest = of_agents.usable(at).newest().first()

@@ -1,5 +1,4 @@
-"""Notices to a person: comments that name the person, answers in conversations in which the person takes part, and
-decisions about memories that the person flagged."""
+"""Notices to a person: comments that name the person, answers, and decisions about flagged memories."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -19,10 +18,9 @@ LONGEST = 280
 
 @dataclass(frozen=True, slots=True)
 class NoticeRow:
-    """A comment of which a person was notified, on a memory or a proposal. `is_mention` means that a comment of its
-    conversation names the person.
+    """A comment of which a person was notified, on a memory or a proposal.
 
-    `first` is the first comment of the conversation; it has the lines that the conversation is about.
+    `is_mention` means that its conversation names the person. `first` is the first comment of the conversation.
     """
 
     comment: Comment
@@ -40,8 +38,7 @@ class NoticeRow:
 
 @dataclass(frozen=True, slots=True)
 class AboutFlag:
-    """The newest decision about a memory that a person flagged. `flag` is the id of the person's flag, which is a
-    review."""
+    """The newest decision about a memory that a person flagged. `flag` is the id of the flag, a review."""
 
     decision: Review
     flag: str
@@ -61,7 +58,7 @@ class AboutFlag:
 
 @dataclass(frozen=True, slots=True)
 class ForYou:
-    """The newest comments and decisions of which a person was notified, and their number in total.
+    """The newest notices of a person, and their number in total.
 
     `assigned` is the number of memories whose review is assigned to the person.
     """
@@ -76,8 +73,7 @@ class ForYou:
 
 
 def for_you(stores: Sequence[str], user: User) -> ForYou:
-    """Return the notices of a person that are about memories and proposals of these stores, and that the person has not
-    dismissed. At most SIZE of them are listed."""
+    """Return at most SIZE notices about memories and proposals of these stores that the person has not dismissed."""
     waiting = notices.waiting_for(user, stores).select_related("store", "memory")
     of_comments = list(waiting.filter(comment__lt=ids.REVIEW)[:SIZE])
     of_flags = list(waiting.filter(comment__gte=ids.REVIEW)[:SIZE])

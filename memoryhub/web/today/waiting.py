@@ -37,9 +37,8 @@ class _Row(NamedTuple):
 class Group:
     """The versions of one session in a store, or of one author without a session, oldest first.
 
-    `found` is the number of open findings in their memories; `review_url` is the inbox with these versions. `is_cut`
-    means that not all versions of the store were read, so that the group may have more. `is_newest` means that the
-    group is shown because it is the newest, although others have waited longer.
+    `found` counts the open findings in their memories; `review_url` is the inbox with these versions. `is_cut` means
+    that there may be more versions. `is_newest` means that the group is shown only as the newest.
     """
 
     store: MemoryStore
@@ -82,8 +81,7 @@ class Group:
 class Waiting:
     """The groups and proposals to review first (`rows`).
 
-    `more` means that there may be further ones. `oldest` is the time of the oldest version or proposal that awaits
-    review.
+    `more` means that there may be further ones. `oldest` is the time of the oldest version or proposal.
     """
 
     rows: Sequence[Group | Heading]
@@ -92,11 +90,10 @@ class Waiting:
 
 
 def waiting(stores: Sequence[str], user: User) -> Waiting:
-    """Return at most SIZE rows of the stores in which the person may decide. Groups with open findings come first; then
-    follow the other groups and the proposals, both from the oldest to the newest.
+    """Return at most SIZE rows of the stores in which the person may decide.
 
-    If there are more rows, and the newest group would not be among the first SIZE, this group replaces the last of
-    them. So a person also sees the most recent changes.
+    Groups with open findings come first, then the oldest groups and proposals. The last row is the newest group if
+    there are more rows.
     """
     begins = _begins(stores)
     groups: list[Group] = []
@@ -139,10 +136,7 @@ def _rank(row: Group | Heading) -> tuple[bool, datetime]:
 
 
 def _begins(stores: Sequence[str]) -> list[tuple[MemoryStore, datetime]]:
-    """Return the stores with unreviewed versions, each with the time of its oldest such version.
-
-    The store with the oldest version is first. At most MOST_STORES are returned.
-    """
+    """Return at most MOST_STORES stores with the time of their oldest unreviewed version, oldest first."""
     unreviewed = MemoryVersion.objects.filter(store_id=OuterRef("pk")).unreviewed().order_by("seq")
     found = MemoryStore.objects.filter(pk__in=stores).annotate(since=Subquery(unreviewed.values("created_at")[:1]))
     begun: Iterable[Any] = found.filter(since__isnull=False).order_by("since", "pk")[:MOST_STORES]

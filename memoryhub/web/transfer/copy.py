@@ -1,5 +1,4 @@
-"""Copying a memory store within the hub: in one act, a store is exported, and the export is imported into a new
-store."""
+"""Copying a memory store within the hub: an export, and an import into a new store, in one act."""
 
 import tempfile
 from contextlib import suppress
@@ -74,8 +73,7 @@ def _read(request: Request, store: MemoryStore, *, history: bool) -> Brought:
 
 
 def _copied(request: Request, store: MemoryStore, brought: Brought, name: str) -> HttpResponse:
-    """Create the copy with the settings of the store, and start the import of the exported memories. If the import
-    cannot be prepared, delete the copy."""
+    """Create the copy, and start the import of the exported memories."""
     made = stores.create_store(replace(StoreSettings.of(store), name=name), admin=person(request), **by(request))
     try:
         job = importing.prepare(made.pk, brought, "", act(request))

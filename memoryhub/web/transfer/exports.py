@@ -69,7 +69,7 @@ FORMATS = (
 
 
 class ExportForm(forms.Form):
-    """The format of an export, and whether it includes the history and the people's decisions and comments."""
+    """The format of an export, and whether the history, decisions and comments are included."""
 
     history = forms.BooleanField(required=False)
     governance = forms.BooleanField(required=False)
@@ -86,8 +86,7 @@ class ExportForm(forms.Form):
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_store(Role.VIEWER)
 def export_store(request: Request, store: MemoryStore) -> HttpResponse:
-    """Show the form for the store, or for the directory that `path` in the URL names; on POST, audit the export and
-    send it."""
+    """Show the form for the store, or for the directory `path` in the URL; on POST, audit the export and send it."""
     directory = _directory(store, request.GET.get("path", ""))
     if directory is None:
         return _page(request, store, None, ExportForm(FORMATS))
@@ -115,7 +114,7 @@ def export_store(request: Request, store: MemoryStore) -> HttpResponse:
 
 
 def wanted_by(request: Request, form: str, **more: Any) -> Wanted:
-    """Return the export that a person requested. Sensitive values are masked if the person may not reveal them."""
+    """Return the export that a person requested, masked if the person may not reveal sensitive values."""
     return Wanted(form, masked=not request.role.includes(Role.CURATOR), **more)
 
 
@@ -133,8 +132,7 @@ def _signed(export: Export, act: Act) -> HttpResponse:
 
 
 def _has_governance(store: MemoryStore, path: str) -> bool:
-    """Return whether the store or the directory has anything that people decided or said, such as path rules, comments
-    or proposals."""
+    """Return whether the store or the directory has anything that people decided or said."""
     of_memories = Comment.objects.of_store(store.pk).filter(memory__isnull=False)
     if path:
         return of_memories.exists()

@@ -1,1 +1,1 @@
-"""Calls of the memory tool that a person tries, and recorded sessions that are replayed, both without effect."""
+"""Calls of the memory tool that a person tries, and sessions that are replayed, both without effect."""

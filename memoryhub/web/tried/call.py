@@ -1,5 +1,4 @@
-"""The page on which a person tries a call of the memory tool without effect, or makes the call as an act of their
-own."""
+"""The page on which a person tries a call of the memory tool, or makes it as an own act."""
 
 import json
 from collections.abc import Mapping
@@ -39,7 +38,7 @@ MOST_KEYS = 200
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_store(Role.CURATOR)
 def page(request: Request, store: MemoryStore) -> HttpResponse:
-    """Show the form. A POST tries the call without effect. With `act=do`, it does the call, as an act of the person."""
+    """Show the form. A POST tries the call without effect; with `act=do`, it does the call, as an act of the person."""
     keys = _keys(store)
     who = _choices(request, keys)
     if request.method != "POST":
@@ -92,8 +91,7 @@ def _choices(request: Request, keys: Mapping[str, Key]) -> list[tuple[str, str]]
 
 
 def _begun(request: Request, store: MemoryStore, keys: Mapping[str, Key]) -> dict[str, Any]:
-    """Return the initial values of the form. If the URL has the seq of a recorded call (`call`), they are the values of
-    that call; otherwise, they are the values in the URL itself."""
+    """Return the initial values of the form, from the recorded call `call` or from the URL itself."""
     seq = request.GET.get("call", "")
     found = None
     if seq.isascii() and seq.isdigit() and len(seq) < 19:

@@ -47,8 +47,7 @@ def _number(label: Any, help_text: Any = "") -> forms.IntegerField:
 class CallForm(ReasonForm):
     """A call, and who makes it: `who` is the id of a key, or "" for the person.
 
-    Each command uses some of the fields; the page shows the fields of the chosen command. Paths may lack the root of
-    the tool. Only the tool checks them, because a person wants to see the tool's refusals here.
+    Each command uses some of the fields. Only the tool checks the paths, because a person wants to see its refusals.
     """
 
     who = forms.ChoiceField(label=_("As"), required=False)
@@ -126,8 +125,7 @@ _NAMES = {("rename", "path"): "old_path"}
 
 
 def begun_with(given: Mapping[str, str]) -> dict[str, Any]:
-    """Return the initial values of the form from the parameters of a link: `command`, `who`, and `path`, a path of the
-    hub."""
+    """Return the initial values of the form from a link's parameters: `command`, `who`, and `path`."""
     known = [command for command, _label in COMMANDS]
     path = given.get("path", "").replace("\0", "")
     return {
@@ -138,7 +136,7 @@ def begun_with(given: Mapping[str, str]) -> dict[str, Any]:
 
 
 def begun_with_call(input: Any, who: str) -> dict[str, Any]:
-    """Return the initial values of the form for a recorded input. An input that the fields cannot represent becomes
+    """Return the initial values of the form for a recorded input. If the fields cannot represent it, it becomes
     JSON."""
     made = {"who": who, "command": JSON, "path": paths.ROOT, "input": json.dumps(input, ensure_ascii=False, indent=2)}
     command = input.get("command") if isinstance(input, dict) else None

@@ -34,9 +34,9 @@ TOOL_USE = "toolu_"
 
 @dataclass(frozen=True, slots=True)
 class Proposed:
-    """A change that would become a part of a proposal, with its diff (None if the text stays, or if there was no room).
+    """A change that would become a part of a proposal, with its diff, or None.
 
-    `has_pieces` means that the diff would show a part of a masked value without a mask.
+    `has_pieces` means that the diff would show a part of a masked value.
     """
 
     change: ProposedChange
@@ -46,13 +46,11 @@ class Proposed:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The outcome of a call. If the call was not run, `refused` says why, `status` is the HTTP status of the refusal,
-    and there is no answer.
+    """The outcome of a call. If the call was not run, `refused` says why, and `status` is the HTTP status.
 
-    `block` is the tool_result as JSON. `entry` is the call's audit entry, or None; `words` is a sentence on the entry,
-    and `call` is the recorded call. Sensitive values are masked as on every page; `masked` means that the outcome has
-    such values. `memory` is the id of the memory that the call concerned. `is_kept_back`: the answer and the changes
-    are not shown, because they contain a part of a masked value.
+    `block` is the tool_result as JSON. `entry` is the audit entry, or None; `words` is a sentence on it, and `call` the
+    recorded call. `masked` means that there are masked values. `memory` is the id of the call's memory. `is_kept_back`:
+    the answer is not shown, because it contains a part of a masked value.
     """
 
     text: str = ""
@@ -113,16 +111,15 @@ def tried_as_person(store: MemoryStore, input: Mapping[str, Any], act: Act, over
 
 
 def _without_pieces(tried: Outcome) -> Outcome:
-    """Return the outcome of a tried call. It is without texts if a diff in it would show a part of a masked value
-    without a mask: tried calls are not audited, so they must not reveal anything."""
+    """Return the outcome of a tried call, without texts if it would show a part of a masked value."""
     if not any(map(_has_pieces, tried.changes)) and not any(one.has_pieces for one in tried.proposed):
         return tried
     return replace(tried, text="", changes=(), proposed=(), is_kept_back=True)
 
 
 def done_as_person(store: MemoryStore, input: Mapping[str, Any], act: Act, override: str | None) -> Outcome:
-    """Perform a command as an act of a person, and return its outcome. A refused act has no audit entry, like every
-    refused act of a person. Raises findings.NeedsReason."""
+    """Perform a command as an act of a person, and return its outcome. A refused act has no audit entry. Raises
+    findings.NeedsReason."""
     try:
         record, done = curation.by_hand(store.pk, input, act, override=override)
     except ToolError as error:
@@ -142,8 +139,7 @@ def _has_pieces(change: Change) -> bool:
 
 
 def _masked(store: MemoryStore, record: Record) -> str:
-    """Return the answer to a person's command with sensitive values masked. If the answer has lines of a text, it is
-    rendered again from the masked text."""
+    """Return the answer to a person's command with sensitive values masked."""
     answer, cover = record.answer or "", masking.cover_of(store.pk, record.memory or "")
     if not cover:
         return answer

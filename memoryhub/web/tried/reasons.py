@@ -23,9 +23,9 @@ MOST_LOOKED_AT = 20
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """A sentence, and the seq of the entry that it is about, if there is one.
+    """A sentence, and the seq of the entry that it is about, or None.
 
-    `rule_url` is the URL of the page that shows which path rule decides.
+    `rule_url` is the URL of the page that shows the path rule.
     """
 
     words: str
@@ -35,10 +35,9 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The entries that can explain a difference between the answers: from `start`, the first entry that is replayed, to
-    `last`, the store's newest entry.
+    """The entries that can explain different answers: from `start`, the first replayed one, to `last`, the newest.
 
-    If `is_past`, the store was first put back to its state before `start`, except for the memories at the paths `kept`.
+    If `is_past`, the store was first put back to its state before `start`, except for the paths `kept`.
     """
 
     start: int
@@ -77,8 +76,7 @@ class Reasons:
         return reasons or [self._of_the_store(entry)]
 
     def _of_the_store(self, entry: AuditEntry) -> Reason:
-        """Return the reason for a difference that no version explains: texts have been erased or removed since the
-        call, or a setting has changed."""
+        """Return the reason for a difference that no version explains."""
         entries = AuditEntry.objects.of_chain(self._store.pk).between(entry.seq, self._span.last)
         for command in ("erase", "redact"):
             if erased := entries.of_command(command).newest().in_brief().first():
@@ -109,8 +107,7 @@ class Reasons:
         return reverse("path_rules", args=[self._store.pk], query=asked, fragment="ask")
 
     def left_out(self, entry: AuditEntry) -> None:
-        """Record that the call of an entry was not run again. Only calls that write are recorded, because only they can
-        be the reason why later answers differ."""
+        """Record that the call of an entry was not run again, if the call writes."""
         places = {path for path in (entry.path, entry.new_path) if path is not None}
         self._note(entry, places, _("An earlier call of the session could not be run again."))
 
@@ -121,8 +118,7 @@ class Reasons:
     def _governed(
         self, entry: AuditEntry, before: str, new: AuditEntry, after: str, places: Collection[str]
     ) -> Iterator[Reason]:
-        """Yield reasons why the answers `before` and `after` differ: path rules, limits, holds, or a memory that could
-        not be put back. `places` are the paths of the call."""
+        """Yield reasons why `before` and `after` differ: path rules, limits, holds, or a memory not put back."""
         now = None if new.ok else kind_of(after)
         then = None if entry.ok else kind_of(before)
         if now in _GOVERNED and now != then:
@@ -142,16 +138,14 @@ class Reasons:
             yield Reason(_("It could not be put back as it was, because its text is gone."))
 
     def _earlier(self, places: Collection[str]) -> Iterator[Reason]:
-        """Yield at most one reason: the last earlier call of the session that concerned a path in `places`, or a path
-        above or below one, and that was not run again or had another outcome."""
+        """Yield the last earlier call of the session near `places` that was not run again, or differed, if any."""
         for seq, others, words in reversed(self._before):
             if any(_touch(one, other) for one in places for other in others):
                 yield Reason(words, seq)
                 return
 
     def _changed(self, entry: AuditEntry, places: Collection[str]) -> Iterator[Reason]:
-        """Yield at most one reason. It says who changed the memories of the call: between the call and now or, if the
-        store was put back, while the session ran."""
+        """Yield at most one reason, on who changed the memories of the call."""
         span, where = self._span, Q(memory_id=entry.memory) if entry.memory else Q(pk__in=[])
         low, high = (span.start - 1, entry.seq - 1) if span.is_past else (entry.seq, span.last)
         for place in places:

@@ -1,4 +1,4 @@
-"""Replays the recorded calls of a session without effect: on the store as it was before the calls, or as it is now."""
+"""Replays the recorded calls of a session without effect, on the store as it was before them, or as it is now."""
 
 import json
 import re
@@ -48,10 +48,9 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """A recorded call with its answers then and now. `now` is None if the call was not replayed; `skipped` says why.
+    """A recorded call with its answers then and now. `now` is None if it was not replayed; `skipped` says why.
 
-    `reasons` say why the answers differ; `diff` compares the answers. `memory` is the id of the memory that the
-    replayed call concerned.
+    `reasons` say why the answers differ; `diff` compares them. `memory` is the id of the replayed call's memory.
     """
 
     entry: AuditEntry
@@ -72,8 +71,8 @@ class Replayed:
 class Replay:
     """The outcome of a replay: the calls in order. `next` is the seq of the first call that was not reached, or None.
 
-    `kept` are paths of memories that could not be put back to their earlier state. `others` counts acts of the session
-    that are not calls of the memory tool.
+    `kept` are paths of memories that could not be put back. `others` counts acts of the session that are no calls of
+    the memory tool.
     """
 
     calls: Sequence[Replayed]
@@ -99,10 +98,10 @@ class Replay:
 
 
 def replay(store: MemoryStore, session: Session, start: int, at: datetime, *, is_past: bool) -> Replay:
-    """Replay the calls of a session, beginning with the entry `start`, without effect.
+    """Replay the calls of a session without effect, beginning with the entry `start`.
 
-    If `is_past`, the store is first put back to its state before that entry, in the same transaction. Raises ToolError
-    and plans.TooMuch if that is not possible.
+    If `is_past`, the store is first put back to its state before that entry. Raises ToolError and plans.TooMuch if that
+    is not possible.
     """
     entries = list(
         AuditEntry.objects.of_chain(store.pk)
@@ -131,8 +130,7 @@ def replay(store: MemoryStore, session: Session, start: int, at: datetime, *, is
 
 
 def _require_few_changed(store: MemoryStore, start: int) -> None:
-    """Raise TooMuch if more than MOST_CHANGED memories have changed since the entry `start`, because they would all
-    have to be put back."""
+    """Raise TooMuch if more than MOST_CHANGED memories have changed since the entry `start`."""
     later = MemoryVersion.objects.filter(store_id=store.pk).between(start - 1, LAST_SEQ)
     changed = len(later.order_by().values_list("memory_id", flat=True).distinct()[: MOST_CHANGED + 1])
     if changed > MOST_CHANGED:
@@ -140,8 +138,7 @@ def _require_few_changed(store: MemoryStore, start: int) -> None:
 
 
 class _Run:
-    """Runs recorded calls one by one in an open trial, in a new session with the same name, which has proposed nothing
-    yet."""
+    """Runs recorded calls one by one, in a new session of the same name."""
 
     def __init__(self, store: MemoryStore, name: str, at: datetime, keys: dict[str, Key], reasons: Reasons) -> None:
         self._store, self._name, self._at, self._keys, self._reasons = store, name, at, keys, reasons

@@ -1,4 +1,4 @@
-"""The page that replays a recorded session without effect, and compares each answer with the recorded answer."""
+"""The page that replays a recorded session without effect, and compares the answers."""
 
 from typing import Any
 
@@ -25,8 +25,8 @@ PAST, NOW = "past", "now"
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_store(Role.CURATOR)
 def page(request: Request, store: MemoryStore, session_id: str) -> HttpResponse:
-    """Show the choice of a moment. A POST replays the calls, beginning with the entry whose seq is in the form field
-    `start`, or with the first call."""
+    """Show the choice of a moment. A POST replays the calls from the entry `start` in the form, or from the first
+    call."""
     session = Session.objects.select_related("agent").filter(pk=session_id).first()
     acts = AuditEntry.objects.of_chain(store.pk).of_session(session_id)
     first = acts.oldest().values_list("seq", flat=True).first()
@@ -67,8 +67,7 @@ def _too_much(error: TooMuch) -> str:
 
 
 def _keys_that_no_longer_work(acts: Any) -> list[Key]:
-    """Return the keys of the session that were revoked or have expired. Their calls are replayed as if the keys still
-    worked."""
+    """Return the keys of the session that were revoked or have expired."""
     used = set(acts.filter(actor_kind=ActorKind.KEY).order_by().distinct())
     found = Key.objects.filter(pk__in=used).select_related("agent")
     works = set(Key.objects.filter(pk__in=used).usable(timezone.now()).values_list("pk", flat=True))

@@ -1,4 +1,4 @@
-"""The choices and ticks in the form of an undo. The ticks are in the list of readers and their later writes."""
+"""The choices and ticks in the form of an undo."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,8 +22,7 @@ from memoryhub.web.undo.summary import brief_rows
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The choices that a request makes. `sent` are the ticks that the request sends; some of them may be for writes
-    that are no longer listed."""
+    """The choices that a request makes. `sent` are its ticks, perhaps for writes that are no longer listed."""
 
     given: Given
     sent: Ticks
@@ -38,13 +37,12 @@ class Asked:
 
     @property
     def ticks(self) -> Ticks:
-        """Return the ticks that take effect. Once the person has chosen, these are the sent ticks for writes that are
-        still listed. Before that, they are the ticks that the hub proposes."""
+        """Return the ticks that take effect: those that the person sent and that are still listed, or else the proposed
+        ones."""
         return self.spread.ticks if self.spread else Ticks()
 
     def problem(self, request: Request) -> str:
-        """Return a sentence on why a posted form cannot be applied: its note is too long or cannot be sent to the
-        agent, or its ticks are not those that the preview showed. Return "" if there is no such reason."""
+        """Return a sentence on why a posted form cannot be applied, because of its note or its ticks, or ""."""
         if len(self.given.note) > MOST_NOTE:
             return _("The note is too long. Use at most 1,000 characters.")
         if problem := telling.problem(self.given.note, self.given.tell):
@@ -68,7 +66,7 @@ def flagged_words(count: int) -> str:
 
 
 def undone_words(count: int, path: str = "") -> str:
-    """Return a sentence on how many memories were changed back. If it is only one, the sentence names it by `path`."""
+    """Return a sentence on how many memories were changed back. A single one is named by its `path`."""
     if path and count == 1:
         return _("Undid the change of %(path)s.") % {"path": path}
     message = ngettext("Undid changes in %(count)s memory.", "Undid changes in %(count)s memories.", count)

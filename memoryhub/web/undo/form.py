@@ -1,7 +1,6 @@
 """The choices that a person makes on a preview, and the words for them.
 
-A form posts only choices that differ from the proposed ones. A change without a problem has one checkbox, which leaves
-the memory as it is. A change with a problem has buttons. The first MOST_ASKED problems have their own buttons; the
+A form posts only choices that differ from the proposed ones. The first MOST_ASKED problems have their own buttons; the
 later ones share one set.
 """
 
@@ -21,10 +20,10 @@ CHOICE, LEAVE_OUT, REST = "choice-", "leave_out", "rest"
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """The posted form: `choices` by memory id, and one choice for all problems without their own buttons (`rest`).
+    """The posted form: `choices` by memory id, and one choice for all other problems (`rest`).
 
-    `note` is the person's note, `tell` the id of the agent that should also read it, and `digest` the digest of the
-    previewed plan.
+    `note` is the person's note, `tell` the id of the agent that should read it, `digest` the digest of the previewed
+    plan.
     """
 
     choices: Mapping[str, Choice] = field(default_factory=dict)
@@ -45,16 +44,13 @@ class Given:
         return cls(choices, _choice(post.get(REST, "")), note, digest, tell)
 
     def choice(self, change: Change) -> Choice:
-        """Return the choice for a change.
-
-        If the person made no choice, or if the choice is not possible, the proposed one is returned.
-        """
+        """Return the choice for a change: the person's, if it is possible, or else the proposed one."""
         chosen = self.choices.get(change.memory) or (self.rest if change.problem else None)
         return chosen if chosen in change.choices else change.choices[0]
 
     def for_plan(self, plan: Plan) -> dict[str, Choice]:
-        """Return {memory: choice} for the memories that need a choice, for those to which a legal hold forbids a
-        choice, and for those whose choice differs from the proposed one."""
+        """Return {memory: choice} for the memories with a problem, a forbidden choice, or another choice than the
+        proposed one."""
         chosen = ((change, self.choice(change)) for change in plan.changes)
         return {c.memory: choice for c, choice in chosen if c.problem or c.refused or choice != c.choices[0]}
 
@@ -65,8 +61,10 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One of the buttons for a problem. `effects` has the effects of choosing it; the script adds up those of all
-    selected options. `is_refused` means that a legal hold forbids the option."""
+    """One of the buttons for a problem. `effects` are those of choosing it.
+
+    `is_refused` means that a legal hold forbids it.
+    """
 
     value: str
     label: str
@@ -111,8 +109,10 @@ def rest_options(changes: Sequence[Change], given: Given) -> list[Option]:
 
 
 def effects_of(changes: Iterable[Change], choice: Choice | None = None) -> str:
-    """Return the effects of a choice as text, each with the number of memories: `deleted:2 modified:1`. If `choice` is
-    None, return the effects of the proposed choice of each change."""
+    """Return the effects of a choice, each with the number of memories: `deleted:2 modified:1`.
+
+    None means the proposed choice of each change.
+    """
     counted = Counter(
         effect for change in changes for effect in change.effects(_offered(change, choice or change.choices[0]))
     )
@@ -124,8 +124,7 @@ def _offered(change: Change, choice: Choice) -> Choice:
 
 
 def _dropped_of(changes: Sequence[Change]) -> str:
-    """Return a sentence on the lines and memories that would be lost if all memories went back to their earlier
-    state."""
+    """Return a sentence on the lines and memories that would be lost if all went back."""
     dropped = [change for change in changes if Choice.BEFORE in change.choices]
     gone = sum(not change.chosen(Choice.BEFORE).is_there for change in dropped)
     counted = [change.later_lines for change in dropped if change.later_lines is not None]
@@ -171,8 +170,7 @@ def undo_words(change: Change, choice: Choice) -> tuple[str, str]:
 
 
 def _words_of_held(change: Change) -> tuple[str, str]:
-    """Return the label for the button of a change that a legal hold forbids, and an empty sentence. The button is
-    greyed."""
+    """Return the label for the greyed button of a change that a legal hold forbids, and an empty sentence."""
     words = {"created": _("Bring it back"), "modified": _("Change it")}
     return words.get(change.kind) or _("Move it to %(path)s") % {"path": change.then.path}, ""
 

@@ -1,5 +1,4 @@
-"""The spread of an undo as a drawing: from memories with the removed lines to their readers, and to what the readers
-wrote."""
+"""The spread of an undo as a drawing: memories with the removed lines, their readers, and what these wrote."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -79,8 +78,7 @@ def drawn(spread: Spread) -> Graph:
 
 
 def _of_source(source: Source, readers: Sequence[Reader]) -> _Text:
-    """Return the text in the box of a memory: its name, and the lines that were read, if all readers read the same
-    lines."""
+    """Return the text in the box of a memory: its name, and the read lines if all readers read the same."""
     seen = {(read.first, read.last) for reader in readers for read in reader.reads if read.source == source}
     (first, last), *other = sorted(seen)
     facts = _("lines %(first)s to %(last)s") if last != first else _("line %(first)s")

@@ -1,5 +1,4 @@
-"""Memories of a plan that cannot all go where they should: some choices would put two of them at the same path, or one
-under the path of the other."""
+"""Memories of a plan of which some choices would put two at the same path, or one under the other."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,16 +13,14 @@ MOST = 3
 
 @dataclass(frozen=True, slots=True)
 class Rival:
-    """Another memory of the plan, with its own path (`name`). `path` is the path that only one of the two memories can
-    have."""
+    """Another memory of the plan (`name` is its path). Only one of the two memories can have the path `path`."""
 
     name: str
     path: str
 
 
 def rivals_of(changes: Sequence[Change]) -> Mapping[str, Sequence[Rival]]:
-    """Return {memory: its rivals}. Two memories are rivals if some choices would put both at the same path, or one of
-    them under the path of the other. A memory without rivals is left out."""
+    """Return {memory: its rivals}. Some choices would put two rivals at the same path, or one under the other."""
     names = {change.memory: change.path for change in changes}
     wanted: dict[str, set[str]] = defaultdict(set)
     for change in changes:

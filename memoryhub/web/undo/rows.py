@@ -1,4 +1,4 @@
-"""The changes of a plan as rows of a preview: problems first, each with its diff, later authors and choices."""
+"""The changes of a plan as rows of a preview: problems first, with diffs, later authors and choices."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -26,11 +26,10 @@ MOST_LATER = 5
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The diffs that a URL asks for. If it asks for only one diff, `memory` is its memory; otherwise `memory` is empty.
+    """The diffs that a URL asks for: only that of one `memory`, or all if this is empty.
 
-    If `before` is set, this one diff leads to the text before the change, otherwise to the new text. `after` is the
-    number of rows to skip. `query` is the rest of the query string. `path` is the path in the page's URL, for links
-    from another page.
+    With `before`, this diff leads to the text before the change. `after` is the number of rows to skip. `query` is the
+    rest of the query string, `path` the path of the page's URL.
     """
 
     memory: str = ""
@@ -48,8 +47,7 @@ class Wanted:
         return cls(memory, side == "before", number, kept.urlencode(), path)
 
     def address(self, memory: str, *, before: bool = False) -> str:
-        """Return the URL of the page with only the diff of one memory. With `before`, the diff leads to the text before
-        the change."""
+        """Return the URL of the page with only the diff of one memory; with `before`, to the text before the change."""
         query = urlencode({"difference": memory, **({"side": "before"} if before else {})})
         return f"{self.path}?{self.query}&{query}" if self.query else f"{self.path}?{query}"
 
@@ -61,11 +59,9 @@ class Wanted:
 class Row:
     """One change, with its diffs (None: not shown, or none exists).
 
-    `diff` leads from the current text to the new one, `before_diff` from the current text to the one before the change.
-    A diff that does not fit on the page is closed, and a link opens it separately. `options` are the buttons of a
-    problem, and `asked` means that the problem has its own buttons. `later` are the newest of the versions that others
-    made after the undone ones, newest first, each with its entry; `more_later` counts the older ones that are left out.
-    `rivals` are other memories that may need the same path.
+    `diff` leads from the current text to the new one, `before_diff` to the one before the change. `options` are the
+    buttons of a problem; `asked` means that it has its own. `later` are the newest versions by others after the undone
+    ones, with their entries; `more_later` counts the rest. `rivals` are memories that may need the same path.
     """
 
     change: Change
@@ -92,8 +88,7 @@ class Row:
 
     @property
     def effects(self) -> str:
-        """Return the effects of the proposed choice for this change. The script counts them unless the person leaves
-        the change out."""
+        """Return the effects of the proposed choice for this change."""
         return effects_of([self.change])
 
 
@@ -101,10 +96,9 @@ class Row:
 class Preview:
     """The content of a preview.
 
-    `whole` are the changes with their diffs, and `briefly` the changes that are only listed. `unasked` are the problems
-    without their own buttons. `plain` is the number of changes without a problem or a legal hold, and `plain_effects`
-    has their effects. With the current choices, `counts` is {effect: number of memories}, and `count` is the number of
-    all memories that will change.
+    `whole` are the changes with diffs, `briefly` those that are only listed, `unasked` the problems without their own
+    buttons. `plain` is the number of changes without a problem or a hold; `plain_effects` are their effects. `counts`
+    is {effect: number of memories} for the current choices, `count` the number of memories that change.
     """
 
     whole: Sequence[Row]
@@ -123,7 +117,7 @@ stored texts by id."""
 
 
 def covers_of(store_id: str, changes: Sequence[Change], texts: Mapping[str, str]) -> Mapping[str, masking.Cover]:
-    """Return {memory: what to mask in its texts}. Use it for a plan in which all texts belong to stored versions."""
+    """Return {memory: what to mask in its texts}, for a plan whose texts all belong to stored versions."""
     return masking.covers(store_id, [change.memory for change in changes])
 
 
@@ -140,8 +134,8 @@ def preview(
 ) -> Preview:
     """Return the rows of a plan with the current choices. If the URL asks for one diff, only that diff is computed.
 
-    At least the first `most` changes (default: MOST_DIFFS) are shown with their diffs. With `in_hunks`, each diff has
-    the hunks of the texts before masking, so that its hunks have the same numbers as those.
+    At least the first `most` changes (default: MOST_DIFFS) have diffs. With `in_hunks`, each diff has the hunks of the
+    texts before masking.
     """
     rivals = rivals_of(plan.changes)
 
@@ -169,10 +163,7 @@ def preview(
 
 
 def _counts(changes: Iterable[Change], given: Given) -> dict[str, int]:
-    """Return {effect: number of memories} with the current choices: how many are restored, changed, moved or deleted.
-
-    A memory can count both as moved and as changed.
-    """
+    """Return {effect: number of memories} with the current choices."""
     counted = Counter(effect for change in changes for effect in change.effects(given.choice(change)))
     return {kind: counted[kind] for kind in ("created", "modified", "moved", "deleted")}
 
@@ -200,8 +191,7 @@ def _row(change: Change, place: int, given: Given, diffs: "_Diffs", by_seq: dict
 
 
 def in_diffs(store_id: str, found: Iterable[Row]) -> Iterator[tuple[str, str | None]]:
-    """Yield (memory id, version id) for the texts in the diffs of the rows. They are those of the newest versions, and
-    of the older versions whose texts the memories would get back."""
+    """Yield (memory id, version id) for the texts in the diffs of the rows."""
     rows = [row for row in found if row.change.number and (row.diff or row.before_diff)]
     yield from ((row.change.memory, row.change.head) for row in rows)
     states = ((row.change.memory, state) for row in rows for state in (row.change.then, row.change.before))
@@ -214,10 +204,7 @@ def in_diffs(store_id: str, found: Iterable[Row]) -> Iterator[tuple[str, str | N
 
 
 class _Diffs:
-    """The diffs of a page's masked texts, within limits on their number, size and work.
-
-    Rows that are only listed have no diff.
-    """
+    """The diffs of a page's masked texts, within limits on their number, size and work."""
 
     def __init__(
         self, wanted: Wanted, shown: Sequence[Change], store_id: str, covers: Covers, *, in_hunks: bool
@@ -230,10 +217,10 @@ class _Diffs:
         self.covers = covers(store_id, list(self.chosen.values()), self.texts)
 
     def of(self, change: Change, state: State | None, *, before: bool = False) -> tuple[Diff | None, bool]:
-        """Return the diff from a memory's current state to the state `state`, and whether a diff exists but is closed.
-        `before` says whether `state` is the state before the change.
+        """Return the diff from a memory's current state to `state`, and whether it is closed.
 
-        The diff is None if it is closed, if the texts are equal, or if a text is no longer available.
+        `before` means that `state` is the one before the change. The diff is None if it is closed, if the texts are
+        equal, or if one is not available.
         """
         now = change.now
         if state is None or change.memory not in self.shown or (now.is_there and now.sha256 == state.sha256):

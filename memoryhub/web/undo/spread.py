@@ -1,5 +1,4 @@
-"""How far the versions that an undo removes have spread: who read their lines, and what each reader wrote
-afterwards."""
+"""How far the versions that an undo removes have spread: their readers, and what each reader wrote afterwards."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -37,8 +36,7 @@ POISON = [name for name, kind in KINDS.items() if kind.group == FindingGroup.POI
 
 @dataclass(frozen=True, slots=True)
 class Ticks:
-    """The entries that a person ticked, by their seqs: those that are undone together with the requested ones (`too`),
-    and those whose memories are flagged (`flag`)."""
+    """The seqs of ticked entries: those to undo too (`too`), and those whose memories are to be flagged (`flag`)."""
 
     too: frozenset[int] = frozenset()
     flag: frozenset[int] = frozenset()
@@ -48,22 +46,23 @@ class Ticks:
 
     @classmethod
     def of(cls, given: QueryDict, *, is_chosen: bool) -> "Ticks":
-        """Return the ticks in a form or a link. A form has a field `then-N` for each entry, where N is the entry's seq
-        and the value is `too` or `flag`; a link has two lists of seqs, `too` and `flag`."""
+        """Return the ticks in a form or a link.
+
+        A form has a field `then-N` for the entry with the seq N, whose value is `too` or `flag`. A link has two lists
+        of seqs, `too` and `flag`.
+        """
         chosen = [(name.removeprefix(_THEN), given[name]) for name in given if name.startswith(_THEN)]
         too, flag = ([seq for seq, then in chosen if then == wanted] for wanted in ("too", "flag"))
         return cls(_seqs([*given.getlist("too"), *too]), _seqs([*given.getlist("flag"), *flag]), is_chosen)
 
     @property
     def entry_input(self) -> dict[str, object]:
-        """Return the part of the undo's input that names the further entries to undo, {"too": their seqs}. It is empty
-        if there are none."""
+        """Return the part of the undo's input that names the further entries to undo: {"too": seqs}, or {}."""
         return {"too": sorted(self.too)} if self.too else {}
 
     @property
     def shown(self) -> str:
-        """Return the seqs of the further entries to undo, as the value of a form field. From this field, the next
-        request knows which entries the preview included."""
+        """Return the seqs of the further entries to undo, as the value of a form field."""
         return " ".join(str(seq) for seq in sorted(self.too))
 
 
@@ -77,8 +76,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """The first answer in which a reader saw lines of one memory that the undo removes. `first` and `last` are the
-    first and the last of these lines."""
+    """The first answer in which a reader saw removed lines of one memory: `first` to `last`."""
 
     source: Source
     seen: Seen
@@ -88,10 +86,10 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A call by which a reader wrote something after the read. `is_reverted`: people have reverted it. `is_elsewhere`:
-    it is in another store than the undo.
+    """A reader's call that wrote something after the read.
 
-    `too` means that it is ticked to be undone too, `flag` that its memory is ticked to be flagged.
+    `is_reverted`: people have reverted it. `is_elsewhere`: it is in another store. `too` means that it is ticked to be
+    undone, `flag` that its memory is ticked to be flagged.
     """
 
     write: Write
@@ -112,8 +110,7 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """A session that read lines that the undo removes, or an agent without a session: its first reads, and what it
-    wrote afterwards."""
+    """A session, or an agent without one, that read removed lines: its first reads, and its later writes."""
 
     group: Group
     reads: Sequence[Read]
@@ -125,8 +122,8 @@ class Reader:
 class Spread:
     """The readers of the versions that an undo removes, the first reader first.
 
-    `rest` is the number of readers that are not listed; `more` means that not everything was examined. `ticks` are the
-    ticks of the listed writes.
+    `rest` counts the readers that are not listed; `more` means that not everything was examined. `ticks` are those of
+    the listed writes.
     """
 
     sources: Sequence[Source]
@@ -141,8 +138,7 @@ class Spread:
 
     @property
     def first(self) -> Sequence[Reader]:
-        """Return the first MOST_DRAWN readers, which the page lists at once. It lists the others (`further`) when a
-        person asks for them, or at once if one of their writes has a tick."""
+        """Return the readers that the page lists at once: the first MOST_DRAWN. The others are in `further`."""
         return self.readers[:MOST_DRAWN]
 
     @property
@@ -165,10 +161,10 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """The lines that an undo removes. `rows` is {version: (its row, its memory, the numbers of these lines in it)}.
+    """The lines that an undo removes: `rows` is {version: (its row, its memory, the numbers of these lines)}.
 
-    `whole` means that no version outside of `rows` can have such lines. `poisoned` are the ids of memories whose
-    removed lines have signs of poisoning.
+    `whole` means that no other version can have such lines. `poisoned` are the ids of memories with signs of poisoning
+    in these lines.
     """
 
     rows: Mapping[str, tuple[Row, Source, LineSet]]
@@ -189,7 +185,7 @@ def spread_of(
 ) -> Spread:
     """Return who has read the lines that `versions` added, and what they wrote afterwards.
 
-    With `known`, only the lines in `known` are followed.
+    With `known`, only the lines in it are followed.
     """
     undone = _undone(store.pk, versions)
     known = known or _carried(store.pk, undone.numbers, versions)
@@ -221,16 +217,14 @@ def spread_of(
 
 @dataclass(frozen=True, slots=True)
 class _Undone:
-    """The undone versions: `numbers` is {memory: the numbers of its undone versions}, `entries` are the seqs of the
-    entries that made the versions, and `sessions` the sessions that wrote them."""
+    """The undone versions: their `numbers` by memory, the seqs of their `entries`, and their `sessions`."""
 
     numbers: Mapping[str, set[int]]
     entries: frozenset[int]
     sessions: frozenset[str | None]
 
     def wrote(self, entry: Entry) -> bool:
-        """Return whether an entry is by a writer of the undone versions or by a person. Such an entry is not listed as
-        one of a reader."""
+        """Return whether an entry is by a writer of the undone versions or by a person."""
         is_own = entry.seq in self.entries or entry.replay_of in self.entries
         return is_own or entry.kind != ActorKind.KEY or entry.session in self.sessions
 
@@ -251,11 +245,7 @@ def _undone(store_id: str, versions: Collection[str]) -> _Undone:
 
 
 def _carried(store_id: str, numbers: Mapping[str, set[int]], undone: Collection[str]) -> Carried:
-    """Return the lines that the undone versions added, and where these lines are in later versions.
-
-    `undone` are the ids of the undone versions, and `numbers` is {memory: the numbers of its undone versions}. Only the
-    first MOST_MEMORIES memories are examined.
-    """
+    """Return the lines that the undone versions added, and where they are in later versions."""
     few = list(numbers)[:MOST_MEMORIES]
     memories, work, whole = Memory.objects.among(store_id, few).in_bulk(), Work(), True
     rows: dict[str, tuple[Row, Source, LineSet]] = {}
@@ -273,8 +263,7 @@ def _carried(store_id: str, numbers: Mapping[str, set[int]], undone: Collection[
 
 
 def _is_without_gaps(numbers: Sequence[int]) -> bool:
-    """Return whether the versions with these numbers follow each other without a gap. A gap is a version that was
-    removed: it may have contained the lines, and may have been read."""
+    """Return whether no version between these numbers was removed."""
     return not numbers or len(numbers) == max(numbers) - min(numbers) + 1
 
 
@@ -288,11 +277,7 @@ def _poisoned(store_id: str, memories: Collection[str], versions: Collection[str
 def _written(
     store: MemoryStore, found: Iterable[Group], ticks: Ticks, to_flag: Collection[int]
 ) -> dict[tuple[str, int], Written]:
-    """Return {(store, seq): the `Written` of this write} for the first MOST_WRITES writes of all groups together.
-
-    The writes in `to_flag` are ticked to be flagged, unless they were reverted or their memory is already flagged. A
-    write that is ticked to be undone too is not ticked to be flagged.
-    """
+    """Return {(store, seq): the write} for the first MOST_WRITES writes; those in `to_flag` are ticked for a flag."""
     writes = [write for group in found for write in group.written][:MOST_WRITES]
     here = [write for write in writes if write.store == store]
     among = MemoryVersion.objects.among(store.pk, {write.version for write in here if write.version})

@@ -1,6 +1,6 @@
 """HTML of the changes that a preview only lists.
 
-It is built in Python, because a template is too slow for thousands of changes.
+A template is too slow for thousands of changes.
 """
 
 from collections.abc import Sequence
@@ -44,8 +44,7 @@ class _Words:
 
 
 def brief_rows(store_id: str, rows: Sequence[Row], may_apply: bool) -> SafeString:
-    """Return a list item for each change: its path and its effect and, if the person may apply the plan (`may_apply`),
-    a checkbox to leave it out."""
+    """Return a list item for each change: its path and its effect, and a checkbox if `may_apply`."""
     words = _Words.translated(store_id)
     return mark_safe("".join([_row(row, words, may_apply) for row in rows]))
 

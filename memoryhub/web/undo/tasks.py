@@ -30,10 +30,9 @@ WHOLE = Scope()
 class Task:
     """One restore or undo: `plan` makes the preview, and `apply` carries it out with (choices, digest, act, ticks).
 
-    An undo has a `spread`, which returns the readers of the undone versions and what they wrote later; the later writes
-    that the person ticks are undone too. `lost` returns the versions that should be undone, but that retention has
-    removed. `lacks` means that retention has removed memories of the moment to restore. `version` is set if only this
-    version is undone.
+    `spread` returns the readers of undone versions, and their later writes. `lost` returns the versions to undo that
+    retention has removed. `lacks` means that retention has removed memories of the moment to restore. `version` is set
+    if only this version is undone.
     """
 
     verb: Literal["restore", "undo"]
@@ -53,8 +52,11 @@ class Task:
 
 
 def to_moment(store: MemoryStore, seq: int, scope: Scope) -> Task:
-    """Return the task that restores the store, a directory or a memory (`scope`) to its state after the entry `seq`.
-    Raise Http404 if there is no such entry."""
+    """Return the task that restores the `scope` (the store, a directory or a memory) to its state after the entry
+    `seq`.
+
+    Raise Http404 if there is no such entry.
+    """
     if past.entry_at(store.id, seq) is None:
         raise Http404  # also for a removed entry; the pages of moments explain it
     path, memory = scope.path or None, scope.memory or None

@@ -1,4 +1,4 @@
-"""The previews of restores and undos: the changes, the choices to make, and the button that applies them."""
+"""The previews of restores and undos: the changes, the choices, and the button that applies them."""
 
 from dataclasses import dataclass
 
@@ -43,7 +43,7 @@ MOST_DIRECTORIES = 200
 @require_http_methods(METHODS)
 @in_store(Role.VIEWER)
 def restore_moment(request: Request, store: MemoryStore, seq: int) -> HttpResponse:
-    """Restore the store to its state after the entry `seq`; or only a directory (`path` in the URL) or a memory
+    """Restore the store to its state after the entry `seq`, or only a directory (`path` in the URL) or a memory
     (`memory`)."""
     return _answer(request, store, tasks.to_moment(store, seq, choice.scope_of(store, request.GET)))
 
@@ -116,10 +116,7 @@ def _apply(request: Request, store: MemoryStore, task: Task, asked: Asked) -> Ht
 
 
 def _plan(task: Task, asked: Asked) -> Plan:
-    """Return the plan of a task, without the choices that legal holds forbid.
-
-    The request's time limit is raised by SECONDS_EACH for each memory of the plan.
-    """
+    """Return the plan of a task, without the choices that legal holds forbid."""
     plan = without_held(task.plan(asked.ticks), timezone.now())
     watch.allow(len(plan.changes) * SECONDS_EACH)
     return plan
@@ -174,10 +171,9 @@ def _agent(task: Task) -> Agent | None:
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """The labels that the button of a preview can have: `now` for the current choices, and `none`, `one` and `many` for
-    no, one and several changes. In `many`, # is replaced by the number of changes.
+    """The labels of a preview's button: `now` for the current choices; `none`, `one` and `many` for numbers of changes.
 
-    `is_idle` means that the button does nothing while no memory would change.
+    In `many`, # is replaced by the number. `is_idle` means that no memory would change.
     """
 
     now: str

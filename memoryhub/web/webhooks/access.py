@@ -1,4 +1,4 @@
-"""Access to the pages of a webhook: for admins of its store; for a webhook of the hub, only superusers."""
+"""Access to the pages of a webhook: admins of its store, or superusers for a webhook of the hub."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -19,10 +19,10 @@ T = TypeVar("T")
 
 
 def of_webhook(view: View) -> View:
-    """Decorate a view so that it receives the webhook whose id is `webhook_id` in the address.
+    """Let the view receive the webhook whose id is `webhook_id` in the address.
 
-    A person below the role of an admin in the webhook's store gets 403; a person without a role there gets 404. For a
-    webhook of the hub, everyone except a superuser gets 404.
+    A person below an admin of its store gets 403, without a role 404. For a webhook of the hub, only superusers do not
+    get 404.
     """
 
     @login_required
@@ -49,8 +49,7 @@ def _role(request: Request, store: MemoryStore | None) -> Role:
 
 
 def context(request: Request, store: MemoryStore | None, **more: Any) -> dict[str, Any]:
-    """Return the template context for a page about webhooks. For a store, it includes the context of the store's
-    pages."""
+    """Return the template context for a page about webhooks of a store or (None) of the hub."""
     shown = {"list_url": list_url(store), "section": "stores" if store else "settings", **more}
     return pages.context(request, store, **shown) if store else shown
 
@@ -60,8 +59,7 @@ def list_url(store: MemoryStore | None) -> str:
 
 
 def done(verb: Callable[[], T]) -> T:
-    """Call `verb`, which acts on a webhook, and return its result. Raise Http404 if the webhook has just been
-    deleted."""
+    """Call `verb`, and return its result. Raise Http404 if the webhook has just been deleted."""
     try:
         return verb()
     except NoSuchWebhook:

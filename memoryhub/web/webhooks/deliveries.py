@@ -77,8 +77,7 @@ def replay(request: Request, webhook: Webhook, delivery_id: str) -> HttpResponse
 @require_POST
 @of_webhook
 def replay_failed(request: Request, webhook: Webhook) -> HttpResponse:
-    """Send the failed deliveries of a webhook again. The form field `days` says how many days ago they may have failed
-    at most."""
+    """Send the failed deliveries of a webhook again. The form field `days` limits how long ago they failed."""
     since = timezone.now() - timedelta(days=SINCE.get(request.POST.get("days", ""), 1))
     try:
         count = done(lambda: deliveries.replay_failed(webhook.pk, since, act(request)))

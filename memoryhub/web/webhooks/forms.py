@@ -50,8 +50,7 @@ class Group:
 class WebhookForm(forms.Form):
     """The settings of a webhook. Only superusers may set `may_be_private`.
 
-    If a superuser has allowed a private address, other persons may edit the webhook, and the permission stays as long
-    as they do not change the address.
+    Other people may keep a private address that a superuser has allowed, but not change it.
     """
 
     name = forms.CharField(
@@ -103,8 +102,7 @@ class WebhookForm(forms.Form):
         raise forms.ValidationError(said)
 
     def clean(self) -> dict[str, Any]:
-        """Check the address and the events. If `outgoing.check` refuses the address, this is an error, except for a
-        host name that cannot be resolved yet."""
+        """Check the address and the events. A host name that cannot be resolved yet is no error."""
         url = self.cleaned_data.get("url")
         if url is not None:
             try:
@@ -133,11 +131,7 @@ class WebhookForm(forms.Form):
         return before is not None and before.may_be_private and before.url == self.cleaned_data.get("url")
 
     def chosen(self) -> list[str]:
-        """Return the names of the ticked events.
-
-        In a submitted form, these are the submitted events. Otherwise, they are the events of the webhook, or the
-        defaults for a new webhook.
-        """
+        """Return the names of the ticked events: submitted, of the webhook, or the defaults for a new webhook."""
         if self.is_bound:
             getlist = getattr(self.data, "getlist", None)
             ticked: Sequence[str] = getlist("events") if getlist else self.data.get("events", [])

@@ -20,8 +20,8 @@ STATES = ("", *DeliveryState.values)
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """The health of a webhook. `waiting` is the number of waiting deliveries, counted up to MOST_COUNTED. `problem`
-    describes the last failed attempt."""
+    """The health of a webhook. `waiting` counts deliveries up to MOST_COUNTED. `problem` describes the last failed
+    attempt."""
 
     webhook: Webhook
     waiting: int
@@ -47,8 +47,8 @@ class Health:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One delivery with the result of its last attempt. `tries` counts all attempts. `about` is the path in the audit
-    entry that the delivery reports."""
+    """One delivery with its last attempt. `tries` counts all attempts. `about` is the path in the reported audit
+    entry."""
 
     delivery: Delivery
     event: str
@@ -64,10 +64,9 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """One page of deliveries, newest first. `older` is the id before which the next page begins; it is empty at the
-    end.
+    """One page of deliveries, newest first. The next page begins before the id `older` (empty at the end).
 
-    `is_moving` means that one of these deliveries is waiting and that the webhook is not paused.
+    `is_moving` means that a delivery is waiting and the webhook is not paused.
     """
 
     lines: Sequence[Line]
@@ -92,13 +91,13 @@ def health(webhook: Webhook) -> Health:
 
 
 def listed(store_id: str | None) -> list[Health]:
-    """Return the health of each webhook of a store or, if `store_id` is None, of the hub. There are only a few."""
+    """Return the health of each webhook of a store or (None) of the hub."""
     return [health(webhook) for webhook in Webhook.objects.of_place(store_id)]
 
 
 def of_stores() -> list[Health]:
-    """Return the health of at most MOST_OF_STORES webhooks of memory stores, paused or failing ones first. The waiting
-    deliveries are not counted."""
+    """Return the health of at most MOST_OF_STORES webhooks of stores, paused or failing ones first. Waiting deliveries
+    are not counted."""
     found = Webhook.objects.filter(store__deleted_at=None).exclude(store=None).select_related("store")
     trouble = F("paused_at").asc(nulls_last=True), F("failing_since").asc(nulls_last=True)
     rows = found.order_by(*trouble, "store__name", "name", "id")[:MOST_OF_STORES]
@@ -106,8 +105,7 @@ def of_stores() -> list[Health]:
 
 
 def lines(webhook: Webhook, state: str, before: str) -> Lines:
-    """Return the newest deliveries in the state `state` (empty: in any state). If `before` is not empty, return only
-    deliveries with ids before it."""
+    """Return the newest deliveries in the state `state` (empty: any), before the id `before` if it is not empty."""
     found = Delivery.objects.filter(webhook=webhook).newest()
     if state == DeliveryState.WAITING:
         found = found.waiting()
@@ -130,7 +128,7 @@ def lines(webhook: Webhook, state: str, before: str) -> Lines:
 
 
 def paths_of(deliveries: Sequence[Delivery]) -> dict[tuple[str, int], str]:
-    """Return {(chain, seq): path} of the audit entries that the deliveries report. Entries that have no path are left
+    """Return {(chain, seq): path} of the audit entries that the deliveries report. Entries without a path are left
     out."""
     by_chain: dict[str, list[int]] = {}
     for delivery in deliveries:
@@ -173,8 +171,8 @@ def event_id(delivery: Delivery) -> str:
 
 
 def entry_of(delivery: Delivery) -> tuple[str, int] | None:
-    """Return the chain and the seq of the audit entry that a delivery reports. Return None if the delivery names no
-    entry, or if the entry's store no longer exists."""
+    """Return the chain and the seq of the reported audit entry. Return None if there is none, or if its store no longer
+    exists."""
     if not delivery.seq or (delivery.chain != HUB and not MemoryStore.objects.filter(pk=delivery.chain).exists()):
         return None
     return delivery.chain, delivery.seq

@@ -42,8 +42,8 @@ PROBLEMS: Mapping[str, Words] = {
 
 
 def problem(code: str, status: int | None = None) -> str:
-    """Return a sentence on why an attempt failed. `code` is the kind of the problem, and `status` the HTTP status of
-    the response, if there was one."""
+    """Return a sentence on why an attempt failed. `code` is the kind of the problem, `status` the HTTP status, if
+    any."""
     if status == 410:
         return _("The receiver said that it no longer exists.")
     if code == "status" and status is not None and status >= 500:

@@ -1,4 +1,4 @@
-"""The pages of webhooks: the webhooks of a memory store or of the hub, and one webhook with its deliveries."""
+"""The pages of webhooks: the list of a memory store or of the hub, and one webhook with its deliveries."""
 
 from typing import Any
 

@@ -122,8 +122,10 @@ def _release(request: Request, store: MemoryStore, hold: Hold) -> None:
 
 
 def list_url(store: MemoryStore) -> str:
-    """Return the URL of the list of holds with the fragment `#main`. If the URL had none, the browser would keep the
-    fragment of the form after a redirect."""
+    """Return the URL of the list of holds, with the fragment `#main`.
+
+    Without one, browsers keep the form's fragment after a redirect.
+    """
     return reverse("holds", args=[store.pk]) + "#main"
 
 
@@ -215,11 +217,7 @@ def _where(store: MemoryStore, hold: Hold, path: str | None) -> tuple[str | None
 
 
 def _asked(request: Request, store: MemoryStore) -> str:
-    """Return the value of the form's field `place` for the memory or the directory that the query names; empty if it
-    names none.
-
-    The value is the path of a memory, the path of a directory with a slash at its end, or WHOLE_STORE.
-    """
+    """Return the value of the form's field `place` for the memory or directory that the query names, or ""."""
     memory = Memory.objects.filter(store=store, pk=request.GET.get("memory", "").replace("\0", "")).first()
     if memory:
         return memory.path

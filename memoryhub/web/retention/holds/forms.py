@@ -19,8 +19,7 @@ WHOLE_STORE = "/"
 
 
 class TermsForm(forms.Form):
-    """The terms of a hold: its reason, its kind and its last day. `kinds` are the kinds of hold that the person may
-    place."""
+    """The terms of a hold: its reason, kind and last day. The person may place the `kinds` of hold."""
 
     kind = forms.ChoiceField(label=_("Kind"), widget=forms.RadioSelect)
     freezes = forms.BooleanField(
@@ -98,8 +97,7 @@ class HoldForm(TermsForm):
         self.path: str | None = None
 
     def clean_place(self) -> str:
-        """Look up the memory or the directory at the typed path, and return the path. A directory that does not exist
-        needs a trailing slash."""
+        """Return the typed path, if a memory or a directory is there. Only a new directory needs a trailing slash."""
         place = str(self.cleaned_data["place"]).strip()
         if "\0" in place or not place.startswith("/"):
             raise forms.ValidationError(gettext("A path begins with a slash: /customers/acme.md"))

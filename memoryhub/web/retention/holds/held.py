@@ -1,4 +1,4 @@
-"""What legal holds keep, for pages that ask before an act: each hold once, with the paths that it keeps."""
+"""What legal holds keep, for pages that ask before an act."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -21,8 +21,7 @@ class Kept:
 
 
 def by_hold(kept: Iterable[tuple[Hold, str]]) -> list[Kept]:
-    """Return each hold of the (hold, path) pairs once, with its paths. The holds have the order in which they first
-    occur in the pairs."""
+    """Return each hold of the pairs (hold, path) once, with its paths, in their order."""
     paths: dict[str, list[str]] = {}
     found: dict[str, Hold] = {}
     for hold, path in kept:
@@ -32,8 +31,10 @@ def by_hold(kept: Iterable[tuple[Hold, str]]) -> list[Kept]:
 
 
 def going_along(store: MemoryStore, moving: Iterable[tuple[str, str]], now: datetime) -> list[Kept]:
-    """Return the legal holds on single memories that would be moved, each with the paths of these memories. `moving`
-    has (id, path) of each memory and each directory to move. Holds on directories are left out."""
+    """Return the legal holds on single memories that would be moved, with the paths of these memories.
+
+    `moving` has (id, path) of each memory and directory to move. Holds on directories are left out.
+    """
     on_memories = holds.holds_of(store.pk, now).legal_memories
     if not on_memories:
         return []
@@ -44,9 +45,11 @@ def going_along(store: MemoryStore, moving: Iterable[tuple[str, str]], now: date
 
 
 def fixing(store: MemoryStore, path: str, now: datetime, memory: str = "") -> Kept | None:
-    """Return the legal hold because of which a memory or a directory has to stay at `path`, and the path that is held.
-    This is `path` itself or, if the hold is only on something in the directory, a path under it. Return None if there
-    is no such hold."""
+    """Return the legal hold that keeps a memory or a directory at `path`, with the held path. Return None if there is
+    none.
+
+    The held path is `path`, or a path in this directory.
+    """
     in_force = holds.holds_of(store.pk, now)
     hold = in_force.fixes(memory, path)
     if hold is None and not memory and (found := holds.frozen_under(store.pk, in_force, path)):

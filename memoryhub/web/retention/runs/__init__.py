@@ -1,4 +1,4 @@
-"""The runs of a store's policies: the list, the page of one run, and starting, allowing, cancelling or undoing it."""
+"""The runs of a store's policies: the list, one run, and starting, allowing, cancelling or undoing it."""
 
 from collections.abc import Callable
 

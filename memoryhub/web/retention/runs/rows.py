@@ -1,4 +1,4 @@
-"""Data for the pages of runs: the progress, what the run did to each memory and why, and what can be undone."""
+"""Data for the pages of runs: the progress, the effects on memories, and what can be undone."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -26,8 +26,7 @@ run."""
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A run in numbers: `done` of `expected` items. `per_cent` is below 100 as long as the run has not the state
-    `done`."""
+    """A run in numbers: `done` of `expected` items. `per_cent` is below 100 until the state is `done`."""
 
     run: Run
     done: int
@@ -58,16 +57,14 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """The person who allowed a run to go on after a guard had stopped it, and the audit entry of this act. The entry is
-    None if retention has removed it."""
+    """The person who allowed a stopped run to go on, and the audit entry of this act (None if it was removed)."""
 
     by: User | None
     entry: AuditEntry | None
 
 
 def allowed(run: Run) -> Allowed | None:
-    """Return who allowed a run to go on after a guard had stopped it. Return None if no guard has stopped the run, or
-    if no one has allowed it to go on."""
+    """Return who allowed a run to go on after a guard had stopped it, or None."""
     if not run.guard or run.state == RunState.WAITING:
         return None
     entries = AuditEntry.objects.of_chain(run.store_id or HUB).of_command("allow_run").filter(at__gte=run.started_at)
@@ -98,7 +95,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """One page of lines. `next` is the id of the last item on this page if there are more items, else None."""
+    """One page of lines. `next` is the id of the last item on this page, or None if there are no more."""
 
     lines: Sequence[Line]
     next: int | None
@@ -106,11 +103,10 @@ class Lines:
 
 @dataclass(frozen=True, slots=True)
 class WayBack:
-    """The memories that a run moved to the trash and that are still there; `count` is their number. Not all of them can
-    come back: `taken` are the paths at which another memory is now, `gone` is the number of memories that have no text
-    any more, and `held` the number of those that a legal hold freezes.
+    """The memories that a run moved to the trash and that are still there, `count` in all.
 
-    `is_cut` means that not all memories were checked.
+    Some cannot come back: `taken` are paths at which another memory is now, `gone` counts memories without a text, and
+    `held` those that a legal hold freezes. `is_cut` means that not all were checked.
     """
 
     count: int
@@ -144,11 +140,8 @@ def _figures(run: Run) -> list[tuple[int, str]]:
 
 
 def undone(run: Run) -> Undone | None:
-    """Return the act that undid a run, in whole or in part. Return None if no memory came back, or if that act has
-    itself been undone.
-
-    Entries that undo runs are few, so the scan of their inputs is short.
-    """
+    """Return the act that undid a run, in whole or in part. Return None if there is none, or if that act was itself
+    undone."""
     store_id = run.store_id or ""
     entries = AuditEntry.objects.of_chain(store_id).of_command("undo_run").filter(ok=True, input__contains=run.pk)
     came = {
@@ -188,8 +181,7 @@ def _line(run: Run, item: RunItem, memory: Memory | None, names: Mapping[str, st
 
 
 def _state(item: RunItem, memory: Memory | None) -> str:
-    """Return words for the current place of a memory that the run moved to the trash. Return "" if the run did not move
-    the memory there."""
+    """Return words for where a memory is now that the run moved to the trash, or ""."""
     if item.removal != Removal.EXPIRE or item.skipped or item.seq is None:
         return ""
     if memory is None:
@@ -213,11 +205,8 @@ def skipped_words(code: str) -> str:
 
 
 def way_back(run: Run) -> WayBack:
-    """Return the number of memories that the run moved to the trash and that are still there, and why some of them
-    cannot come back.
-
-    At most MOST_BACK memories are checked.
-    """
+    """Return the memories that the run moved to the trash and that are still there. At most MOST_BACK memories are
+    checked."""
     if not run.expired or run.store_id is None:
         return WayBack(0, False, (), 0)
     expired = RunItem.objects.filter(run=run, removal=Removal.EXPIRE, skipped="").order_by("pk")

@@ -24,10 +24,7 @@ MOST = 30
 @require_safe
 @signed_in
 def find(request: Request, store_id: str) -> HttpResponse:
-    """Show the page of the finder. A script, which asks after each keystroke, gets only the rows.
-
-    For speed, a single query checks the person's access.
-    """
+    """Show the page of the finder, or only the rows for the script, which asks after each keystroke."""
     if not request.headers.get("HX-Request"):
         return _page(request, store_id)
     seq = cache.last_seq(person(request), store_id)
@@ -44,14 +41,14 @@ def _page(request: Request, store: MemoryStore) -> HttpResponse:
 
 
 def rows(store_id: str, seq: int, query: str, limit: int = MOST) -> SafeString:
-    """Return, as list items, the best matches of a query among the paths of a store. `seq` is the seq of the store's
-    last entry."""
+    """Return, as list items, the best matches among the paths of a store. `seq` is the seq of the store's last
+    entry."""
     entries = cache.paths_of(store_id, seq).find(query, limit)
     return rows_of(store_id, entries, words_of(query))
 
 
 def rows_of(store_id: str, entries: Sequence[Entry], words: Sequence[str]) -> SafeString:
-    """Return list items with links. They are built without a template for speed, because every keystroke needs them."""
+    """Return list items with links, which are built without a template for speed."""
     flagged = Memory.objects.flagged_among([store_id], (entry.id for entry in entries))
     badge = " " + render_to_string("review/flag/_done.html", {"flagged": True}).strip() if flagged else ""
     start = reverse("memory", args=[store_id, "-"]).removesuffix("-")

@@ -1,8 +1,7 @@
-"""The paths of stores for the path finder, cached in each process and updated with the changes since the last use.
+"""The paths of stores for the path finder, cached in each process.
 
-Every act that creates, moves or deletes a memory makes a version with the seq of its entry. If versions are removed
-permanently, rows with the seq of the removing entry replace them. The cache is therefore valid as of a seq, and a
-keystroke only needs queries for later changes.
+The cache is valid as of a seq. Every change of a path makes a row with a later seq, so a keystroke only needs queries
+for later changes.
 """
 
 import threading
@@ -28,19 +27,17 @@ _CHUNK = 500
 
 @dataclass(frozen=True, slots=True)
 class Paths:
-    """A store's paths as of a moment, in several indexes by number. `places` has, for each memory that has changed, the
-    number of the index with its newest path.
+    """A store's paths as of a moment, in several indexes by number.
 
-    A memory that is not in `places` is in the first index. If `places` has a number to which there is no index, the
-    memory was deleted.
+    `places` is {changed memory: number of the index with its newest path}; a number without an index means that it was
+    deleted. Other memories are in the first index.
     """
 
     indexes: Mapping[int, PathIndex]
     places: Mapping[str, int]
 
     def find(self, query: str, limit: int) -> list[Entry]:
-        """Return the entries that match the words of a query, best first. The query may begin with the root of the
-        memory tool, as in the paths that agents write."""
+        """Return the entries that match the words of a query, best first."""
         found = self._find(query, limit)
         shorter = query.strip().removeprefix(f"{ROOT}/")
         return found if found or shorter == query.strip() else self._find(shorter, limit)
@@ -70,8 +67,7 @@ class Paths:
 
 @dataclass(frozen=True, slots=True)
 class _Gone:
-    """The ids of those memories that were in the index with this number, but are in another index now or were
-    deleted."""
+    """The ids of memories that have moved to another index since, or were deleted."""
 
     places: Mapping[str, int]
     number: int
@@ -82,8 +78,7 @@ class _Gone:
 
 @dataclass(slots=True)
 class _Store:
-    """The cache of one store, used only under its lock: the live paths by id, their indexes, and the number of the next
-    index."""
+    """The cache of one store, used only under its lock."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     seq: int = -1
@@ -125,9 +120,8 @@ class _Store:
             self._add(places, moved)
 
     def _add(self, places: dict[str, int], moved: dict[str, str]) -> None:
-        """Add an index for the memories in `moved`. The newest indexes are merged into it if they are small, so that
-        the number of indexes stays low. `places` is {memory: number of the index with its newest path}, and is
-        updated."""
+        """Add an index for the memories in `moved`, merged with the newest ones if they are small, and update
+        `places`."""
         indexes = dict(self.shown.indexes)
         while len(indexes) > 1 and len(indexes[last := max(indexes)]) <= 2 * len(moved):
             old = indexes.pop(last)
@@ -164,7 +158,7 @@ def paths_of(store_id: str, seq: int) -> Paths:
 
 
 def _forget() -> None:
-    """Drop the least recently used stores while the cache holds more than MOST_PATHS paths and more than one store."""
+    """Drop the least recently used stores while the cache holds more than MOST_PATHS paths."""
     with _stores_lock:
         total = sum(len(kept.all) for kept in _stores.values())
         while total > MOST_PATHS and len(_stores) > 1:
@@ -172,11 +166,7 @@ def _forget() -> None:
 
 
 def _changed_since(store_id: str, seq: int) -> set[str] | None:
-    """Return the ids of the memories that have or had versions after the entry `seq`.
-
-    Return None if there are more than MOST_CHANGES such versions. Return None also if the audit now begins after `seq`:
-    versions that were removed together with their entries leave no trace.
-    """
+    """Return the ids of the memories with versions after the entry `seq`; None if not all of them can be known."""
     versions = MemoryVersion.objects.filter(store_id=store_id, seq__gt=seq).order_by("seq")
     removed = Redaction.objects.of_chain(store_id).removed().filter(seq__gt=seq).order_by("seq")
     found: list[str | None] = list(versions.values_list("memory_id", flat=True)[: MOST_CHANGES + 1])

@@ -87,8 +87,8 @@ def listing(request: Request) -> HttpResponse:
 @require_http_methods(_METHODS)
 @signed_in
 def save(request: Request) -> HttpResponse:
-    """Save a filter of a page. The parameters of the request are the page (`page`), the filter (`query`), and the
-    page's memory store (`store`), if it has one."""
+    """Save a filter of a page. The parameters are the page (`page`), the filter (`query`), and the page's store
+    (`store`), if any."""
     given = request.POST if request.method == "POST" else request.GET
     page, query = PAGES.get(given.get("page", "")), kept_query(given.get("query", ""))
     if page is None:
@@ -154,8 +154,8 @@ def delete(request: Request, view_id: str) -> HttpResponse:
 
 
 def rows_of(user: User, views: Iterable[SavedView]) -> list[Row]:
-    """Return rows for the views, sorted by name, with the person's permissions. Views of pages that no longer exist are
-    left out."""
+    """Return rows for the views, by name, with the person's permissions. Views of pages that no longer exist are left
+    out."""
     found = list(views.select_related("store", "owner").by_name()[:MOST])  # type: ignore[attr-defined]
     ids = {view.store_id for view in found if view.store_id}
     visible = {store.pk: store for store in MemoryStore.objects.visible_to(user).filter(pk__in=ids)}
@@ -169,10 +169,7 @@ def rows_of(user: User, views: Iterable[SavedView]) -> list[Row]:
 
 
 def _row(user: User, view: SavedView, store: MemoryStore | None, role: Role | None) -> Row:
-    """Return the view as a row. `role` is the person's role in the store of a shared view.
-
-    If the person has lost access to the view's store, the row has no URL, and the view can only be deleted.
-    """
+    """Return the view as a row; `role` is the person's role in the store of a shared view."""
     url = address_of(view) if store or not view.store_id else None
     is_own = view.owner_id == user.pk
     may_delete, may_rename = is_own or role == Role.ADMIN, _may_rename(user, view, role)
@@ -180,24 +177,20 @@ def _row(user: User, view: SavedView, store: MemoryStore | None, role: Role | No
 
 
 def _may_rename(user: User, view: SavedView, role: Role | None) -> bool:
-    """Return whether a person with this role may rename a view. The owner may, unless the view is shared and the role
-    no longer allows sharing. An admin of the view's store may also rename the view of another person."""
+    """Return whether a person with this role may rename a view."""
     if view.owner_id == user.pk:
         return not view.is_shared or bool(role and role.includes(Role.CURATOR))
     return role == Role.ADMIN
 
 
 def _looks_after(user: User, store: MemoryStore | None) -> bool:
-    """Return whether the person is an admin of the view's store. Such admins may rename and delete shared views."""
+    """Return whether the person is an admin of the view's store."""
     role = user.role_in(store) if store else None
     return role == Role.ADMIN
 
 
 def _changeable(request: Request, view_id: str) -> SavedView:
-    """Return a view that the person may delete.
-
-    Raise Http404 if the person cannot see the view, PermissionDenied if the person may not delete it.
-    """
+    """Return a view that the person may delete. Raises Http404 and PermissionDenied."""
     user = person(request)
     view = SavedView.objects.visible_to(user).filter(pk=view_id).select_related("store", "owner").first()
     if view is None:
@@ -215,8 +208,7 @@ def _store(user: User, store_id: str) -> MemoryStore:
 
 
 def _shareable(user: User, store: MemoryStore | None) -> list[MemoryStore]:
-    """Return the stores with whose members the person may share a view. For a page of a store, this is at most that
-    store."""
+    """Return the stores with whose members the person may share a view."""
     if store is not None:
         role = user.role_in(store)
         return [store] if role and role.includes(Role.CURATOR) else []
@@ -227,8 +219,7 @@ def _shareable(user: User, store: MemoryStore | None) -> list[MemoryStore]:
 
 
 def _saved(request: Request, form: SaveForm, store: MemoryStore | None, page: str, query: str) -> bool:
-    """Save the view and return True. If the person already has a view of this name, or MOST_OWN views, add an error to
-    the form and return False."""
+    """Save the view and return True. If that is refused, add an error to the form and return False."""
     share = form.cleaned_data["share"]
     at = store or (MemoryStore.objects.filter(pk=share).first() if share else None)
     try:

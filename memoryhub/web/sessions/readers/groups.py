@@ -38,11 +38,10 @@ class Write(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The answers that a reader got, newest first. The reader is a session, or an agent or person without a session.
+    """The answers that a session got, or an agent or person without a session, newest first.
 
-    `seen` has the first SHOWN answers, and `rest` is the number of the others. `since` is the entry of the oldest
-    answer; the writes in `written` and the proposals in `proposed` are later than it. `more` means that there may be
-    further writes.
+    `seen` has the first SHOWN answers, and `rest` is the number of the others. `since` is the oldest answer's entry,
+    after which are the writes `written` and the proposals `proposed`. `more` means that there may be further writes.
     """
 
     seen: Sequence[Seen]
@@ -91,8 +90,7 @@ def groups(readers: Mapping[Who, Sequence[Seen]], store: MemoryStore, user: User
 
 
 def _proposed(found: Sequence[Group], stores: Sequence[MemoryStore]) -> dict[str, list[Proposal]]:
-    """Return {session id: its proposals in these stores since the first answer that it got}, in the order of their
-    numbers."""
+    """Return {session id: its proposals in these stores since its first answer}, by number."""
     sessions = [group.session for group in found if group.session is not None]
     if not sessions:
         return {}
@@ -110,8 +108,7 @@ def _proposed(found: Sequence[Group], stores: Sequence[MemoryStore]) -> dict[str
 
 
 def _since(group: Group, proposed: Mapping[str, Sequence[Proposal]]) -> list[Proposal]:
-    """Return the proposals to which the reader's session added changes after the first answer that it got, at most
-    WRITTEN."""
+    """Return the proposals to which the session added changes after its first answer, at most WRITTEN."""
     own = proposed.get(group.session.pk, ()) if group.session else ()
     return [proposal for proposal in own if proposal.changed_at > group.since.at][:WRITTEN]
 
@@ -132,8 +129,8 @@ def _group(
 
 
 def other_stores(sessions: Collection[str], store: MemoryStore, user: User) -> dict[str, list[MemoryStore]]:
-    """Return {session id: other stores than `store` that have entries of the session and that the person may see}. At
-    most OTHER_STORES stores are found for all sessions together."""
+    """Return {session id: other visible stores with entries of the session}. At most OTHER_STORES stores are found in
+    all."""
     if not sessions:
         return {}
     acts = AuditEntry.objects.filter(chain=OuterRef("pk"))
@@ -154,7 +151,7 @@ def writes_after(
 ) -> tuple[list[Write], bool]:
     """Return the writes of a session in a store, oldest first, and whether there may be more.
 
-    The writes are later than the entry `seq`, or than the time `at` if `seq` is None.
+    They are later than the entry `seq`, or than the time `at` if `seq` is None.
     """
     acts = AuditEntry.objects.of_chain(store.pk).of_session(session).oldest()
     acts = acts.filter(seq__gt=seq) if seq is not None else acts.filter(at__gt=at)

@@ -1,11 +1,8 @@
-"""Calls that showed a version, or one line in all versions that contain it. They are found by indexes, without a scan
-of the audit.
+"""Calls that showed a version, or one line in all versions that contain it, found by indexes.
 
-The tool shows a version only while it is the newest version of its memory. So the tool's reads are audited at the
-version's path, after the entry that made the version and before the entry that superseded it. Other doors can show a
-version by its id at any time; their entries are found by the version that they name. The answer to a repeated call may
-be later too; it is found by the call that it repeats. No column has the versions that the answer of a search showed, so
-only the newest searches are scanned.
+The tool shows a version only while it is the newest of its memory: its reads are at the version's path, between two
+entries. Other doors name the version in their entries. A repeated call is found by the call that it repeats. Only the
+newest searches are scanned for versions that they showed.
 """
 
 import heapq
@@ -72,9 +69,8 @@ class Entry(NamedTuple):
 class Seen:
     """An answer that showed the lines `first` to `last` of a version (both None: all lines).
 
-    The answer of a search showed only the lines in `found`, or perhaps any line if `found` is None. If lines were
-    requested, `line` is the first of them that the answer showed; otherwise, it is None. `own` means that the call
-    itself made the version.
+    A search showed only the lines in `found` (None: unknown). `line` is the first requested line that the answer
+    showed, if lines were requested. `own` means that the call itself made the version.
     """
 
     entry: Entry
@@ -113,8 +109,7 @@ class Seen:
 class Page:
     """Answers, newest first. `older` is the seq before which the next page begins, or None at the end.
 
-    If `unsearched` is set, the searches up to this seq were not scanned; if `unviewed` is set, the views by people up
-    to this seq were not scanned.
+    Searches up to the seq `unsearched`, and views by people up to the seq `unviewed`, were not scanned.
     """
 
     seen: Sequence[Seen]
@@ -151,16 +146,12 @@ class Wanted:
 
     @property
     def last(self) -> int | None:
-        """Return the last seq at which one of the versions was the newest version of its memory. Return None if one of
-        them is the newest version now."""
+        """Return the last seq at which one of the versions was the newest of its memory; None if one still is."""
         ends = [row.superseded_seq for row, _lines in self.lines.values()]
         return None if None in ends else max(filter(None, ends), default=0)
 
     def ranges(self) -> list[Range]:
-        """Return the ranges of entries in which the tool may have shown one of the versions, newest first.
-
-        Adjacent ranges at the same path are merged.
-        """
+        """Return the ranges of entries in which the tool may have shown one of the versions, newest first."""
         ranges: list[Range] = []
         last: dict[str, int] = {}
         rows = sorted((row for row, _lines in self.lines.values()), key=lambda row: row.seq)
@@ -180,12 +171,7 @@ class Wanted:
 
 
 def _paths_of(chain: str, redacted: Sequence[Row]) -> list[str]:
-    """Return at most MOST_PATHS paths at which redacted versions may have been. They are the paths in the entries that
-    made these versions, and the paths of other versions of the same memories.
-
-    The other versions are needed because of how a redaction treats the path in an entry: it leaves the path as it is if
-    another version has the same path, and masks it otherwise.
-    """
+    """Return at most MOST_PATHS paths under which entries may have shown the redacted versions."""
     if not redacted:
         return []
     memories = MemoryVersion.objects.among(chain, [row.id for row in redacted]).values_list("memory_id", flat=True)
@@ -200,8 +186,8 @@ def _paths_of(chain: str, redacted: Sequence[Row]) -> list[str]:
 def older_page(
     wanted: Wanted, before: int | None, size: int = PAGE, *, leaves_out: Callable[[Entry], bool] = lambda entry: False
 ) -> Page:
-    """Return the newest answers or, with `before`, the newest ones whose seq is below `before`. Entries for which
-    `leaves_out` returns True are skipped."""
+    """Return the newest answers or, with `before`, the newest below this seq. Entries for which `leaves_out` is True
+    are skipped."""
     bound = LAST_SEQ if before is None else before - 1
     ranges = [found for found in wanted.ranges() if found.low <= bound]
     opened, left = ranges[:MOST_RANGES], ranges[MOST_RANGES:]
@@ -226,8 +212,7 @@ def older_page(
 
 
 def _sources(wanted: Wanted, ranges: Sequence[Range], low: int, high: int) -> Iterator[Iterator[Entry]]:
-    """Yield, for each index to search, the entries from the seq `low` to the seq `high` that may have shown one of the
-    wanted versions, newest first."""
+    """Yield, for each index, the entries from `low` to `high` that may have shown a wanted version, newest first."""
     entries = AuditEntry.objects.of_chain(wanted.chain)
     for found in ranges:
         yield _walk(entries.at_path(found.path), max(found.low, low), min(found.high, high))
@@ -236,10 +221,7 @@ def _sources(wanted: Wanted, ranges: Sequence[Range], low: int, high: int) -> It
 
 
 def _counted(store_id: str, seen: Sequence[Seen]) -> list[Seen]:
-    """Return the answers with each version's number of lines.
-
-    `last` is reduced to this number, because a full view counts one line more.
-    """
+    """Return the answers with each version's number of lines; the last shown line is not above it."""
     totals = line_counts([store_id], {found.version.id for found in seen})
     return [_within(found, totals.get(found.version.id)) for found in seen]
 
@@ -251,11 +233,7 @@ def _within(found: Seen, total: int | None) -> Seen:
 
 
 def _walk(rows: AuditEntryQuerySet, low: int, high: int, values: int = 1) -> Iterator[Entry]:
-    """Yield the entries from the seq `low` to the seq `high`, newest first, loaded in chunks.
-
-    `values` is the number of values for which the condition of `rows` looks. With one, an index has the rows in order;
-    with several, the rows are sorted first, so that the database does not read the whole chain.
-    """
+    """Yield the entries from the seq `low` to the seq `high`, newest first; `rows` looks for `values` values."""
     while high >= low:
         many = by_path_alone(rows, low, high).order_by("-place")
         chunk = rows.between(low, high).newest() if values == 1 else many
@@ -267,7 +245,7 @@ def _walk(rows: AuditEntryQuerySet, low: int, high: int, values: int = 1) -> Ite
 
 
 def _seen(wanted: Wanted, entry: Entry, repeats: "_Repeats", searches: "_Searches") -> Seen | None:
-    """Return which of the wanted lines the answer of an entry showed. Return None if it showed none of them."""
+    """Return which of the wanted lines the answer of an entry showed, or None if it showed none."""
     if not entry.ok:
         return None
     shown, first, last = entry.version, entry.first, entry.last
@@ -299,8 +277,7 @@ class _Searches:
         self.known: dict[tuple[str, str | None, str], LineSet | None] = {}
 
     def walk(self, low: int, high: int) -> Iterator[Entry]:
-        """Yield the searches from the seq `low` to the seq `high`, newest first: one entry for each version that a
-        search found."""
+        """Yield the searches from the seq `low` to the seq `high`, newest first, once for each version found."""
         low, last = max(low, min(self.wanted.makers, default=LAST_SEQ)), self.wanted.last
         searches = AuditEntry.objects.of_chain(self.wanted.chain).of_command(search.COMMAND)
         rows = searches.between(low, high if last is None else min(high, last + SLACK)).newest()
@@ -317,10 +294,7 @@ class _Searches:
                     yield entry._replace(version=version)
 
     def lines(self, entry: Entry, version: Row) -> LineSet | None:
-        """Return the lines of `version` that the search of `entry` showed, or None if it may have shown any line.
-
-        The result is also None if more than MOST_SEARCHED characters would have to be searched for the page.
-        """
+        """Return the lines of `version` that the search of `entry` showed, or None if this is not known."""
         query = search.query_of(self.inputs[entry.seq])
         if version.text is None or query is None:
             return None
@@ -336,22 +310,22 @@ class _Searches:
         return self.known[asked]
 
     def unsearched(self, end: int | None) -> int | None:
-        """Return the seq of the newest search that was not scanned. Return None if all were, or if the next page, which
-        begins before `end`, scans it."""
+        """Return the seq of the newest search that was not scanned and is not on the next page, or None.
+
+        The next page begins before `end`.
+        """
         return self.cut if self.cut is not None and (end is None or end <= self.cut) else None
 
 
 class _Views:
-    """The newest entries of people who opened a page with the texts of several versions. The column `version` of an
-    entry can have only one id, so these versions are found in the entry's input."""
+    """The newest entries of people who opened a page with the texts of several versions."""
 
     def __init__(self, wanted: Wanted) -> None:
         self.wanted = wanted
         self.cut: int | None = None
 
     def walk(self, low: int, high: int) -> Iterator[Entry]:
-        """Yield the views from the seq `low` to the seq `high`, newest first: one entry for each version that a page
-        showed."""
+        """Yield the views from the seq `low` to the seq `high`, newest first, once for each version shown."""
         low = max(low, min(self.wanted.makers, default=LAST_SEQ))
         views = AuditEntry.objects.of_chain(self.wanted.chain).of_command(viewing.COMMAND).between(low, high)
         rows = views.filter(version=None).newest().values_list(*_COLUMNS, "input")[: VIEWS + 1]
@@ -365,14 +339,15 @@ class _Views:
                     yield entry._replace(version=version)
 
     def unsearched(self, end: int | None) -> int | None:
-        """Return the seq of the newest view that was not scanned. Return None if all were, or if the next page, which
-        begins before `end`, scans it."""
+        """Return the seq of the newest view that was not scanned and is not on the next page, or None.
+
+        The next page begins before `end`.
+        """
         return self.cut if self.cut is not None and (end is None or end <= self.cut) else None
 
 
 class _Repeats:
-    """The calls that made one of the wanted versions. An answer to a repetition of such a call showed what the call
-    itself had shown."""
+    """The calls that made a wanted version, for entries that repeat such a call."""
 
     def __init__(self, wanted: Wanted) -> None:
         self.chain = wanted.chain
@@ -380,8 +355,8 @@ class _Repeats:
         self.known: dict[int, tuple[str | None, int | None, int | None]] = {}
 
     def of(self, seq: int) -> tuple[str | None, int | None, int | None]:
-        """Return the version, the first line and the last line of the call with the entry `seq`, if this call made one
-        of the wanted versions. Otherwise, return three times None."""
+        """Return the version and the first and last line of the call with the entry `seq`, if it made a wanted
+        version."""
         if seq not in self.makers:
             return None, None, None
         if seq not in self.known:

@@ -48,10 +48,9 @@ class Span:
 class Followed:
     """A line, and where it is in the versions of its memory.
 
-    `told` says who added the line, and `lines` has its number in each version that contains it. `now` is its number in
-    the newest version (None: not in it). `gone` is the first version after the last version with the line (None: there
-    is no such version). `since` is the first version that may have the line, even if that version was removed. `whole`
-    is False if not all versions that still exist were examined.
+    `told` says who added it, `lines` has its number in each version, and `now` that in the newest version (or None).
+    `gone` is the first version after the last one with the line, or None. `since` is the first version that may have
+    it. `whole` is False if not all existing versions were examined.
     """
 
     text: str
@@ -67,8 +66,10 @@ class Followed:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """The past periods in which the memory store recorded views by people, and the current period (None if it does not
-    record them now). `always` means that it has recorded them since the first of the versions on the page was made."""
+    """The past periods in which the store recorded views by people, and the current one (or None).
+
+    `always` means ever since the first of the page's versions was made.
+    """
 
     past: Sequence[Period]
     now: Period | None
@@ -86,10 +87,9 @@ class Recorded:
 @require_GET
 @in_store(Role.VIEWER)
 def readers(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
-    """Show who has read a memory: all its versions, the version with the number `version`, or the line `line` of this
-    version (of the newest one if `version` is missing).
+    """Show who has read a memory: all versions, the `version` with this number, or its line `line`.
 
-    With `finding`, the id of a finding of this version, show the readers of the finding's text in all versions.
+    With `finding`, the id of a finding of this version, show the readers of its text in all versions.
     """
     memory = memory_of(store, memory_id)
     version, problem = picked(memory, request.GET.get("version", ""))
@@ -128,21 +128,19 @@ def readers(request: Request, store: MemoryStore, memory_id: str) -> HttpRespons
 
 
 def _of_finding(memory: Memory, version: MemoryVersion, id: str) -> tuple[Finding | None, Carriers | None]:
-    """Return the finding with this id, and the versions that contain its text. Return (None, None) if the memory has no
-    such finding. If the finding is in another version than `version`, the second value is None."""
+    """Return the finding with this id (or None), and the versions with its text if it is in `version` (or None)."""
     finding = Finding.objects.of_memory(memory.store_id, memory.pk).filter(pk=id).first()
     is_here = finding is not None and finding.version_id == version.pk
     return finding, carriers(finding, memory, version) if finding and is_here else None
 
 
 def _every(memory: Memory) -> History:
-    """Return all versions of a memory. If there are too many for `blame.up_to`, the result has only the newest ones."""
+    """Return all versions of a memory, or the newest if there are too many."""
     return blame.up_to(memory, memory.version_count)
 
 
 def _first(version: MemoryVersion, followed: Followed | None, every: History | None) -> int:
-    """Return the number of the first version that the page is about, even if that version was removed. The page is
-    about all versions (`every`) or one line (`followed`); if both are None, it is about `version` alone."""
+    """Return the number of the first version that the page is about, even if that version was removed."""
     if every is None:
         return followed.since if followed else version.number
     return 1 if every.whole or every.oldest_kept else every.rows[0].number
@@ -155,8 +153,7 @@ def _maker(store: MemoryStore, rows: Iterable[Row], version: MemoryVersion) -> A
 def _unknown(
     store: MemoryStore, rows: Sequence[Row], lines: Mapping[int, LineSet | None], first: int
 ) -> dict[str, object]:
-    """Return, as template context, what the page cannot know about the readers of the versions `rows`. `first` is the
-    number of the first version that the page is about."""
+    """Return, as template context, what cannot be known about the readers; `first` is the first version number."""
     return {
         "exports": _exports(store, rows),
         "was_copied": was_copied(store.pk, [row for row in rows if row.number in lines]),
@@ -166,20 +163,14 @@ def _unknown(
 
 
 def _exports(store: MemoryStore, rows: Iterable[Row]) -> list[str]:
-    """Return the commands of downloads that may have contained one of these versions, although the entries of the
-    downloads do not name the version.
-
-    All these downloads are later than the first of the versions. They are of a history or several memories, of a
-    search, about a person, or of the audit.
-    """
+    """Return the commands of later downloads that may have contained one of these versions."""
     rows = list(rows)
     first = min((row.seq for row in rows), default=LAST_SEQ)
     return handed_out(store.pk, first, [row.id for row in rows])
 
 
 def _is_cut(store: MemoryStore, rows: Iterable[Row], first: int, last: int) -> bool:
-    """Return whether retention has removed entries that may have shown one of the versions from `first` to `last`, or
-    has removed some of these versions."""
+    """Return whether retention has removed some of these versions, or entries that may have shown them."""
     there = [row for row in rows if first <= row.number <= last]
     if len(there) < last - first + 1:
         return True
@@ -188,8 +179,7 @@ def _is_cut(store: MemoryStore, rows: Iterable[Row], first: int, last: int) -> b
 
 
 def _place(store: MemoryStore, memory: Memory, version: MemoryVersion) -> dict[str, object]:
-    """Return, as template context, the name and the URLs of a memory, and the numbers of the versions beside
-    `version`."""
+    """Return, as template context, the name and URLs of a memory, and the versions beside `version`."""
     crumbs = addresses.crumbs(store.pk, store.name, memory.path)
     here = reverse("memory", args=[store.pk, memory.pk])
     of_memory = {"name": memory.name, "path": memory.path, "crumbs": crumbs, "here": here}
@@ -197,12 +187,12 @@ def _place(store: MemoryStore, memory: Memory, version: MemoryVersion) -> dict[s
 
 
 def _quoted(version: MemoryVersion, line: int) -> Passage | None:
-    """Return a line of a version with sensitive values masked, or None if the version is too large for a page."""
+    """Return a line of a version, masked, or None if the version is too large for a page."""
     return passages([(line, version, (line, line))]).get(line)
 
 
 def _writing(rows: Iterable[Row], number: int) -> str | None:
-    """Return the id of the version with this number, for a link to undo it, or None if the version was removed."""
+    """Return the id of the version with this number, or None if it was removed."""
     return next((row.id for row in rows if row.number == number), None)
 
 
@@ -221,11 +211,7 @@ def _line(written: str, version: MemoryVersion) -> tuple[int | None, str]:
 def _rows(
     memory: Memory, version: MemoryVersion, followed: Followed | None, every: History | None
 ) -> tuple[list[Row], dict[int, LineSet | None]]:
-    """Return the versions to search for, and {version number: lines to search for (None: any line)}. These are all
-    versions (`every`) or those with one line (`followed`); if both are None, `version` alone.
-
-    A redacted version between two versions with the line is included, because it may have contained the line.
-    """
+    """Return the versions to search for, and {version number: lines to search for (None: any line)}."""
     if every is not None:
         return list(every.rows), {row.number: None for row in every.rows if not row.is_deletion}
     if followed is None:

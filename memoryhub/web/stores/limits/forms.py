@@ -19,8 +19,7 @@ _SIZE = re.compile(r"\s*(\d{1,15}|\d{1,3}(?:,\d{3}){1,4})(\.\d{1,9})?\s*([a-z]{0
 
 
 class SizeField(forms.IntegerField):
-    """A number of bytes, typed as a number or with a unit, as in "200 MB" or "1.5 GB". Each unit is 1,024 times the
-    next smaller one."""
+    """A number of bytes, typed as a number or with a unit ("1.5 GB"). Each unit is 1,024 times the next smaller one."""
 
     widget = forms.TextInput
 
@@ -37,8 +36,7 @@ class SizeField(forms.IntegerField):
         return int(Decimal(match[1].replace(",", "") + (match[2] or "")) * UNITS[match[3].lower()])
 
     def prepare_value(self, value: Any) -> Any:
-        """Return a stored number of bytes as a person can type it: with the largest unit of which it is a whole
-        multiple."""
+        """Return a number of bytes as a person can type it: with the largest unit of which it is a whole multiple."""
         return sized(value) if isinstance(value, int) else value
 
 
@@ -51,7 +49,7 @@ def sized(count: int) -> str:
 class LimitsForm(forms.Form):
     """All limits, each a number or empty.
 
-    `default(name)` returns the limit that applies if the field `name` is empty (None: no limit).
+    `default(name)` is the limit if the field `name` is empty (None: no limit).
     """
 
     def __init__(self, data: Any, row: MemoryStore | HubSettings, default: Callable[[str], int | None]) -> None:

@@ -29,8 +29,10 @@ _HELD = ("memories", "total_bytes", "audit_bytes")
 
 @dataclass(frozen=True, slots=True)
 class Meter:
-    """One measured value and its limit (None: no limit). `used` and `most` are the value and the limit as text. For a
-    meter of calls, `who` is the key that made the calls."""
+    """A measured value and its limit (None: no limit), and both as text (`used`, `most`).
+
+    For a meter of calls, `who` is the key that made them.
+    """
 
     name: str
     value: int
@@ -68,13 +70,13 @@ class Meter:
 
 
 def near(store: MemoryStore, hub: HubSettings) -> list[Meter]:
-    """Return the meters for memories and bytes. Add the meter for the audit if it is near its limit or full."""
+    """Return the meters for memories and bytes, and that for the audit if it is near its limit."""
     memories, total, recorded = (_meter(name, store, hub, _USED[name](store)) for name in _HELD)
     return [memories, total, *([recorded] if recorded.level != "ok" else [])]
 
 
 def meters(store: MemoryStore, hub: HubSettings, now: datetime) -> list[Meter]:
-    """Return all meters. The meter for the calls of the busiest key is among them only if calls are limited."""
+    """Return all meters. The meter for the busiest key is among them only if calls are limited."""
     found = [_meter(name, store, hub, _USED[name](store)) for name in _HELD]
     calls = _limit(store, hub, "calls") is not None
     if not calls:
@@ -92,8 +94,7 @@ class Near:
 
 
 def nearest(stores: MemoryStoreQuerySet, most: int = MOST_NEAR) -> list[Near]:
-    """Return at most `most` meters that are near their limit or have reached it, the fullest first. Only active stores
-    among `stores` are examined."""
+    """Return at most `most` meters near their limit, the fullest first. Only active stores are examined."""
     active = list(stores.active().by_name()[:MOST_STORES])
     found = [Near(store, meter) for store, meters in _held(active) for meter in meters if meter.level != "ok"]
     return sorted(found, key=lambda near: -near.meter.share)[:most]
@@ -122,8 +123,11 @@ def _busiest(store: MemoryStore, now: datetime) -> tuple[int, str]:
 
 @dataclass(frozen=True, slots=True)
 class RefusedKey:
-    """A key of which the store refused calls because the key made too many in a minute: `today` is the number of
-    refused calls today, and `calls` that of the last REFUSED_DAYS days. `name` is empty if the key no longer exists."""
+    """A key with refused calls, because it made too many in a minute: `today`, and in the last REFUSED_DAYS days
+    (`calls`).
+
+    `name` is empty if the key no longer exists.
+    """
 
     name: str
     agent: str

@@ -57,12 +57,7 @@ def _words(store: MemoryStore, email: str) -> Words:
 
 
 def _known(me: User, email: str) -> User | None:
-    """Return the person with an e-mail address, if `me` can see the person as a member of a store that `me`
-    administers. A superuser can see everyone.
-
-    Return None for a person whom `me` cannot see. Such a person is invited, with or without an account, so that the
-    page does not reveal whether an account exists.
-    """
+    """Return the person with an e-mail address if `me` can see them, else None."""
     found = User.objects.filter(email=fold_email(email))
     if not me.is_superuser:
         stores = Member.objects.filter(user=me, role=Role.ADMIN).values("store")
@@ -92,8 +87,8 @@ def _invite(request: Request, store: MemoryStore, email: str, role: Role) -> Htt
 @in_store(Role.ADMIN)
 @require_POST
 def set_role(request: Request, store: MemoryStore, user_id: str) -> HttpResponse:
-    """Change a member's role. If it is a lower role, and the member has open work or working keys or webhooks, redirect
-    to `leaving` instead."""
+    """Change a member's role. If the member would lose working keys, webhooks or open work, redirect to `leaving`
+    instead."""
     member = _member(store, user_id)
     form = RoleForm(request.POST)
     if not form.is_valid():
@@ -109,10 +104,9 @@ def set_role(request: Request, store: MemoryStore, user_id: str) -> HttpResponse
 @in_store(Role.ADMIN)
 @require_http_methods(["GET", "HEAD", "POST"])
 def leaving(request: Request, store: MemoryStore, user_id: str) -> HttpResponse:
-    """Before a member gets a lower role or none, show the member's open work, keys to this store and webhooks of it.
+    """Show a member's open work, keys and webhooks before the member gets a lower role or none.
 
-    On POST, change the role, revoke the ticked keys and pause the ticked webhooks. Past acts of the member stay
-    attributed to the member.
+    On POST, change the role, revoke the ticked keys and pause the ticked webhooks.
     """
     member = _member(store, user_id)
     wanted = request.GET.get("role", "")
@@ -151,8 +145,7 @@ def _member(store: MemoryStore, user_id: str) -> Member:
 
 
 def _goes_on(request: Request, store: MemoryStore, member: Member) -> tuple[list[KeyRow], list[Sending]]:
-    """Return the keys and webhooks of the member that go on working after the member has lost the role. For a superuser
-    there are none, because a superuser loses no right."""
+    """Return the keys and webhooks that go on working after the member has lost the role."""
     if member.user.is_superuser:
         return [], []
     keys = rows_of(Key.objects.for_store(store), member.user, person(request))
@@ -160,8 +153,7 @@ def _goes_on(request: Request, store: MemoryStore, member: Member) -> tuple[list
 
 
 def _change(request: Request, store: MemoryStore, member: Member, role: Role) -> HttpResponse:
-    """Change a role. If the member would lose rights and has open work in the store, or keys or webhooks that go on
-    working, redirect to `leaving` instead."""
+    """Change a role, or redirect to `leaving` if the member has something to lose."""
     loses = not role.includes(Role(member.role))
     if loses and (left_in(store, member.user, role) or any(_goes_on(request, store, member))):
         return see_other(request, reverse("leaving", args=[store.id, member.user_id]) + f"?role={role.value}")
@@ -169,11 +161,7 @@ def _change(request: Request, store: MemoryStore, member: Member, role: Role) ->
 
 
 def _write(request: Request, store: MemoryStore, member: Member, role: Role | None, *, loses: bool) -> HttpResponse:
-    """Save the role of a member, or end the membership if `role` is None. Only a superuser may take the role from a
-    store's last admin.
-
-    `loses` means that the member loses rights: then keys and webhooks of the member end, as the form says.
-    """
+    """Save the role of a member, or end the membership (None). `loses`: the member loses rights."""
     me = person(request)
     behind = left_in(store, member.user, role)
     more: dict[str, Any] = by(request)

@@ -27,8 +27,7 @@ _PREFIX = "choice-"
 @require_POST
 @in_store(Role.CURATOR)
 def choose(request: Request, store: MemoryStore, import_id: str) -> HttpResponse:
-    """Save the choices for the memories on a page, or one choice for all memories whose text differs from the
-    store's."""
+    """Save the choices for the memories on a page, or one choice for all memories that differ."""
     job = of_store(store, import_id)
     try:
         for_all = request.POST.get(ALL, "")
@@ -91,8 +90,7 @@ def cancel(request: Request, store: MemoryStore, import_id: str) -> HttpResponse
 
 
 def _keep(request: Request, job: Import) -> None:
-    """Save the choices of the radio buttons in the form. A form has at most one page of them; any further fields are
-    ignored."""
+    """Save the choices of the radio buttons, at most one page of them."""
     chosen: dict[str, list[int]] = {}
     for name, value in [(name, str(value)) for name, value in request.POST.items()][: SIZE + 10]:
         number = name.removeprefix(_PREFIX)

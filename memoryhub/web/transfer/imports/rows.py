@@ -1,4 +1,4 @@
-"""Data for the pages of imports: the progress, the comparison with the store, and the outcome of each memory."""
+"""Data for the pages of imports: the progress, the comparison, and the outcome of each memory."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -52,11 +52,7 @@ TONES = {
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A group of memories in an import.
-
-    Before the import, these are the memories with the same result of the comparison with the store; afterwards, those
-    with the same outcome.
-    """
+    """The memories of an import with the same result of the comparison or, after the import, with the same outcome."""
 
     name: str
     label: str | Promise
@@ -101,7 +97,7 @@ class Summary:
 
     @property
     def into_trash(self) -> int:
-        """Return how many imported memories went into the trash, because they were in the trash of their source."""
+        """Return how many imported memories went into the trash."""
         return ImportItem.objects.filter(job=self.job, found="trash", outcome="taken").count()
 
     @property
@@ -121,8 +117,8 @@ class Summary:
 class Row:
     """One memory of an import.
 
-    `options` are tuples (value, label, chosen). `memory` and `entry` are URLs. `came_to` is the memory's path in the
-    store if it differs from the imported path.
+    `options` are (value, label, chosen). `memory` and `entry` are URLs. `came_to` is the memory's path in the store if
+    it differs from the imported path.
     """
 
     item: ImportItem
@@ -141,7 +137,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page of rows. `next` is the number of the last item on the page if there are more items, else None."""
+    """One page of rows. `next` is the number of the last item on the page, or None if there are no more."""
 
     rows: Sequence[Row]
     next: int | None
@@ -169,19 +165,15 @@ def summary(job: Import) -> Summary:
 
 
 def with_memories(imports: QuerySet[Import]) -> QuerySet[Import]:
-    """Add to each import `memories`: the number of its memories, without its proposals and path rules. Their items are
-    its first ones."""
+    """Add to each import the number of its `memories`, without proposals and path rules."""
     items = ImportItem.objects.filter(job=OuterRef("pk"), is_proposal=False).exclude(found=RULES)
     last = Subquery(items.order_by("-number").values("number")[:1])
     return imports.annotate(memories=Coalesce(last + 1, 0))
 
 
 def undone(job: Import) -> Undone | None:
-    """Return the act that undid an import, in whole or in part. Return None if nothing was undone, or if that act has
-    itself been undone.
-
-    Entries of undos are few, so the scan of their inputs is short.
-    """
+    """Return the act that undid an import, in whole or in part. Return None if there is none, or if that act was itself
+    undone."""
     if job.group is None:
         return None
     named = AuditEntry.objects.of_chain(job.store_id).filter(command="undo", ok=True, input__contains=job.pk)
@@ -196,8 +188,7 @@ def undone(job: Import) -> Undone | None:
 
 
 def page(job: Import, shown: str, after: int) -> Page:
-    """Return the rows after the item with the number `after`. They are those of the group `shown` (empty: of all
-    groups)."""
+    """Return the rows after the item number `after`, of the group `shown` (empty: all groups)."""
     items = ImportItem.objects.filter(job=job, number__gt=after).order_by("number").defer("content", "history")
     if job.state == ImportState.PREVIEW:
         items = items.exclude(found=RULES)
@@ -251,7 +242,7 @@ def _reason(item: ImportItem) -> str:
 
 
 def _memories(job: Import, seqs: Sequence[int]) -> dict[int, tuple[str | None, str | None]]:
-    """Return {seq of an entry: the id and the path of the memory that the entry names} for the entries `seqs`."""
+    """Return {seq of an entry: (id, path) of the memory that the entry names}."""
     found: dict[int, tuple[str | None, str | None]] = {}
     for part in in_parts(seqs):
         rows = AuditEntry.objects.of_chain(job.store_id).filter(seq__in=part, ok=True)

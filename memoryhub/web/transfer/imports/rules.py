@@ -1,4 +1,4 @@
-"""The path rules of an import in its preview: each as a sentence, with the reason if it would be left out."""
+"""The path rules of an import in its preview, each with the reason if it would be left out."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,8 +21,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The rules of an import, the number of their item, whether a person has chosen to import them, and how many rules
-    the memory store already has."""
+    """The rules of an import, the number of their item, whether they are chosen, and the store's number of rules."""
 
     number: int
     rules: Sequence[Rule]
