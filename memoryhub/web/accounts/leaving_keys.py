@@ -92,6 +92,7 @@ class Ending:
         usable = self.reaching.made_by(self.leaving).usable(timezone.now())
         known = Key.objects.filter(pk__in=self.shown).newest()
         oldest = known.last() if known.count() >= MOST_KEYS else None
+        # no one keeps a right by making more keys after the page was shown
         late = usable.exclude(pk__in=self.shown)
         if oldest is not None:  # the page has said that older keys go on working
             late = late.filter(created_at__gte=oldest.created_at)

@@ -106,6 +106,7 @@ def address(*, back: str, state: str, nonce: str, verifier: str, again: bool) ->
 
     With `again`, the person has to sign in even if already signed in at the provider.
     """
+    # with max_age, the provider also says when the person signed in there
     challenge = _encoded(hashlib.sha256(verifier.encode()).digest())
     asked = {
         "response_type": "code", "client_id": settings.MEMORYHUB_OIDC_CLIENT_ID, "redirect_uri": back,
@@ -300,6 +301,7 @@ def _read(request: urllib.request.Request) -> bytes:
         except Exception as error:
             came.put(error)
 
+    # in a thread, because the timeout of a socket limits only each part
     threading.Thread(target=read, name="provider", daemon=True).start()
     try:
         found = came.get(timeout=WHOLE)

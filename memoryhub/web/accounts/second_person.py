@@ -79,6 +79,7 @@ def rows_of(found: list[ActRequest], at: datetime) -> list[Row]:
 
 def _subject(request: ActRequest) -> str:
     """Return the subject of a request without a memory store; "" if it may not be listed or was deleted."""
+    # texts to erase are shown only on the page of the request
     content = actions.content_of(request) if request.act != "erase" else None
     return str(content.words[0][1]) if content and content.words else ""
 

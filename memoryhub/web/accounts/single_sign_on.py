@@ -41,7 +41,10 @@ logger = logging.getLogger(__name__)
 
 
 class Untold(Exception):
-    """The provider does not say when the person signed in there."""
+    """The provider does not say when the person signed in there.
+
+    Raised only if the person can prove their identity in another way.
+    """
 
 
 @never_cache
@@ -124,6 +127,7 @@ def _proved(request: Request, said: Said, counters: list[Counter]) -> HttpRespon
     user, at = request.user, timezone.now()
     if not isinstance(user, User):
         return _failed(request, None)
+    # without the time of the sign-in, it is a proof only for a person who has no other
     if not said.signed_in_at and can_prove(user):
         return _failed(request, Untold("it does not say when the person signed in"))
     is_new = not said.signed_in_at or at.timestamp() - said.signed_in_at <= LASTS
@@ -143,6 +147,7 @@ def _known(said: Said) -> Known:
 
 def _failed(request: Request, error: Exception | None) -> HttpResponse:
     """Show that no one was signed in, and write the reason to the log only."""
+    # only in the log, so that the person who tries does not learn the reason
     logger.warning("A sign-in at the identity provider failed: %s", error or "it was begun elsewhere, or long ago")
     is_down = isinstance(error, Unreachable)
     status = 429 if isinstance(error, TooManyTries) else 502 if is_down else 403
@@ -194,7 +199,8 @@ def _cipher() -> Any:
 
 
 def sealed(subject: str, tokens: Tokens) -> str:
-    """Return the encrypted text that the hub stores of a sign-in at the provider."""
+    """Return the encrypted text that the hub stores of a sign-in at the provider. The database alone is not enough to
+    decrypt it."""
     kept = [subject, tokens.access, tokens.refresh]
     return str(_cipher().encrypt(json.dumps(kept).encode()).decode())
 

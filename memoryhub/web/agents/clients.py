@@ -79,6 +79,7 @@ def _bridge(url: str, bearer: str) -> dict[str, object]:
     arguments = ["-y", "mcp-remote", url, "--header", "Authorization:${AUTHORIZATION}"]
     if url.startswith("http://"):
         arguments.append("--allow-http")
+    # in the environment, because Claude Desktop on Windows splits arguments at spaces
     return {"command": "npx", "args": arguments, "env": {"AUTHORIZATION": bearer}}
 
 

@@ -112,6 +112,7 @@ def every_key(request: Request) -> HttpResponse:
 def first_call(request: Request, key_id: str) -> HttpResponse:
     """Show whether a new key has been used, in a part of the page that reloads itself. Without htmx, redirect to the
     agent's page."""
+    # the page stays, because it shows the key only once
     if request.htmx and not request.user.is_authenticated:
         return render(request, "agents/_first_call.html", {"back": request.path})
     return _first_call_of(request, key_id)

@@ -90,6 +90,7 @@ def _seen(entry: AuditEntry, version: MemoryVersion | None, text: str, entries: 
         original = AuditEntry.objects.of_chain(entry.chain).filter(seq=entry.replay_of).first()
         if original is not None and original.message is None:
             return mask(_text(original, _versions([original]).get(original.version or ""), mask))
+    # masked before rendering: in a rendered answer, line numbers would be inside a value
     return mask(_text(entry, version, mask))
 
 

@@ -113,6 +113,7 @@ def _take_out(request: Request, item: Item, taken: TakeOut, asked: Asked) -> Don
 def _diff(taken: TakeOut, store_id: str) -> Diff:
     """Return the diff of the finding's memory, with values masked."""
     cover = masking.cover_of(store_id, taken.change.memory)
+    # masked before lines are removed: the rest of a value might not be recognised
     now = masking.masked(content_of(store_id, taken.change.now) or "", cover)
     left = without_numbers(masking.masked(taken.text, cover), taken.lines)
     return masking.compared(now, left, cover)

@@ -121,10 +121,10 @@ class Options:
 @require_GET
 @in_store(Role.VIEWER)
 def compare(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
-    """Compare two versions, `from` and `to` in the URL (numbers or ids); by default the newest two.
+    """Compare two versions, `from` and `to` in the URL (numbers or ids); by default the newest and the one before.
 
     `from` can be `approved`: the version that the person last approved, or if there is none, the last version before
-    the unreviewed ones. A version that no longer exists is replaced by the one before `to`.
+    the unreviewed ones. If the version `from` no longer exists, the one before `to` is used.
     """
     memory = memory_of(store, memory_id)
     written = request.GET.get("from", "")

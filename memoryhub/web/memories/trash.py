@@ -235,6 +235,7 @@ def _entries(store: MemoryStore, seqs: set[int]) -> dict[int, AuditEntry]:
 
 def _part(store: MemoryStore, search: Search, before: str, size: int) -> list[Memory]:
     """Return one batch of at most `size` memories after the memory `before`."""
+    # ids first, because many memories may have the same moment, and all of these are sorted
     ids = list(_trash(store, search, before).values_list("pk", flat=True)[:size])
     found = Memory.objects.filter(store=store).select_related("head").in_bulk(ids)
     return [found[id] for id in ids if id in found]

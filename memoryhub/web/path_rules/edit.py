@@ -75,7 +75,8 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
 
 
 def _draft(request: Request, store: MemoryStore, saved: tuple[PathRule, ...]) -> tuple[PathRule, ...]:
-    """Return the rules with which the form opens: saved or earlier ones, after those that the query adds."""
+    """Return the rules with which the form opens: those of an earlier entry, or rules from the query before the saved
+    ones."""
     earlier = saved_by(store, request.GET.get("from", ""))
     if earlier is not None:
         return earlier

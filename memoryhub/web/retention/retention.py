@@ -50,7 +50,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """When the policies are applied next (None: not known yet), the last run, and a run that awaits approval."""
+    """When the policies are applied next (None before the first time), the last run, and a run that awaits approval."""
 
     next: datetime | None
     last: runs_rows.Summary | None

@@ -37,7 +37,7 @@ def _expires(policy: Policy) -> bool:
 
 
 def _trash(policy: Policy) -> str:
-    """Return when a policy that moves nothing to the trash removes memories from it, as a sentence."""
+    """Return a sentence on the memories that a policy removes from the trash although it moves none there."""
     said = _(
         "Memories that another policy, or this policy before its change, moved to the trash are removed permanently "
         "after %(days)s there."

@@ -230,7 +230,7 @@ class _Stream:
         self.by_path = self.seqs is None and self._has_few_at_path()
 
     def _of_rare_author(self) -> list[int] | None:
-        """Return the seqs of the author's entries if they are few (at most RARE) and the best index, else None."""
+        """Return the seqs of the author's entries, or None if there are more than RARE or another index is better."""
         if self.wanted.author is None or self.wanted.memory is not None or self.wanted.session is not None:
             return None
         entries = AuditEntry.objects.of_chain(self.store).by_author(self.wanted.author).between(self.low, self.high)
@@ -282,6 +282,7 @@ class _Stream:
         if self.wanted.memory is None and not self.by_path:
             return self._beyond(found.filter(seq__gte=self.low, seq__lte=self.high), "seq")
         near = self._near_path().unreviewed() if self.by_path else found.filter(memory_id=self.wanted.memory)
+        # `seq + 0` keeps the database from using the index of seq
         of_memory = near.alias(place=F("seq") + 0)
         return self._beyond(of_memory.filter(place__gte=self.low, place__lte=self.high), "place")
 
@@ -311,6 +312,7 @@ class _Stream:
 
     def _of_session(self, size: int) -> tuple[list[Row], int]:
         """Return the versions of the session's next entries (at most `size`), and the number of these entries."""
+        # entries first, because a scan of all versions that await review could take long
         entries = AuditEntry.objects.of_chain(self.store).of_session(str(self.wanted.session))
         entries = entries.between(self.low, self.high)
         if self.read is not None:

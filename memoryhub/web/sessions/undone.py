@@ -69,6 +69,7 @@ def _undone_in(session: Session, store: MemoryStore) -> UndoneThere | None:
 
 def _left_nothing(undo: AuditEntry, acts: AuditEntryQuerySet) -> bool:
     """Return whether `undo` left nothing of the session, whose calls are `acts`."""
+    # a write that the session took back itself then counts as undone, too
     return told_in(undo).get("kept") == [] and not acts.filter(seq__gt=undo.seq).exists()
 
 

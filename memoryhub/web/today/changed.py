@@ -198,6 +198,7 @@ def _deletions(seen: _Seen) -> Iterator[Event]:
 
 def _deleted_by_agents() -> MemoryQuerySet:
     """Return the memories in the trash that agents deleted."""
+    # only versions by agents have a review state
     return Memory.objects.in_trash().filter(expired_by=None, head__review_state__isnull=False)
 
 

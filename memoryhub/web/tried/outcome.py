@@ -114,6 +114,7 @@ def _without_pieces(tried: Outcome) -> Outcome:
     """Return the outcome of a tried call, without texts if it would show a part of a masked value."""
     if not any(map(_has_pieces, tried.changes)) and not any(one.has_pieces for one in tried.proposed):
         return tried
+    # tried calls are not audited, so they must not reveal anything
     return replace(tried, text="", changes=(), proposed=(), is_kept_back=True)
 
 

@@ -50,7 +50,7 @@ class Group:
 class WebhookForm(forms.Form):
     """The settings of a webhook. Only superusers may set `may_be_private`.
 
-    Other people may keep a private address that a superuser has allowed, but not change it.
+    The permission of a private address stays if another person edits the webhook, but not its address.
     """
 
     name = forms.CharField(

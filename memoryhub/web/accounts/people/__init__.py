@@ -82,6 +82,7 @@ def _invited(given: Mapping[str, Any], who: Mapping[str, Any]) -> tuple[Invitati
     token."""
     wanted = {name: given[name] for name in ("email", "is_superuser", "role")}
     first, *others = list(given["stores"]) or [None]
+    # the link of the last invitation accepts all of them
     for store in others:
         actions.invite(**wanted, store=store, **who)
     return actions.invite(**wanted, store=first, mails=True, **who)  # made last, so that its e-mail names all stores

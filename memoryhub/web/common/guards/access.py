@@ -72,8 +72,10 @@ def in_store(least: Role) -> Callable[[StoreView[P]], View]:
         def guarded(request: Request, store_id: str, *args: Any, **kwargs: Any) -> HttpResponse:
             store = MemoryStore.present.filter(pk=store_id).first()
             role = person(request).role_in(store) if store else None
+            # people without a role do not learn whether the store exists
             if store is None or role is None:
                 raise Http404
+            # not in a throw-away copy: its audit is deleted with it
             is_act = request.method not in ("GET", "HEAD")
             if not role.includes(least) or (store.copy_of is not None and is_act):
                 raise PermissionDenied
@@ -103,4 +105,5 @@ def by(request: Request) -> dict[str, Any]:
 
 def act(request: Request, note: str = "", group: str | None = None) -> Act:
     """Return the act of the person who sent the request, with the `note`. NUL in the note is replaced."""
+    # PostgreSQL cannot store NUL
     return Act(**by(request), note=note.replace("\0", "\ufffd").strip() or None, group=group)

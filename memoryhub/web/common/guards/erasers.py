@@ -21,6 +21,7 @@ def who_erases(stores: Collection[str]) -> str:
     admins = Member.objects.filter(store_id__in=stores).active_admins().values_list("user_id", flat=True)
     if said := _names(User.objects.filter(pk__in=admins)):
         return _("an admin: %(names)s") % {"names": said}
+    # no e-mail addresses, because administrators of the hub sign in with them
     of_hub = User.objects.filter(is_superuser=True, is_active=True).exclude(name="")
     said = _names(of_hub) if stores else ""
     return _("an administrator of the hub: %(names)s") % {"names": said} if said else _("an administrator of the hub")

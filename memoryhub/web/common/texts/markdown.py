@@ -121,6 +121,7 @@ class _Parser(MarkdownIt):
 
 def _parser() -> MarkdownIt:
     """Return the configured parser."""
+    # a rule of the hub finds links: the library's takes minutes for 200 KB of hostile text
     parser = _Parser("gfm-like", {"html": False, "linkify": False, "xhtmlOut": False, "highlight": _highlight})
     parser.block.ruler.at("table", _bounded_table, {"alt": ["paragraph", "reference"]})
     parser.block.ruler.disable("reference")
@@ -282,7 +283,7 @@ def _image(
     renderer: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: MutableMapping[str, Any]
 ) -> str:
     """Return the description, address and title of an image instead of the image."""
-    image = tokens[index]
+    image = tokens[index]  # loading it would tell its server who reads which memory and when
     name = renderer.renderInlineAsText(image.children or [], options, env)
     title = f' "{image.attrs["title"]}"' if image.attrs.get("title") else ""
     words = {"name": name, "address": f"{image.attrs.get('src', '')}{title}"}

@@ -122,6 +122,7 @@ def page(wanted: Wanted, before: str = "") -> Page:
 
 def _stretch(wanted: Wanted, place: Place | None, look: int) -> tuple[list[MemoryVersion], Place | None]:
     """Return the final states among the next `look` versions after `place`, and the next place (None at the end)."""
+    # one lower and one upper bound for each query: SQLite seeks by only one of several
     high = wanted.last if place is None else min(wanted.last, place[0])
     between = MemoryVersion.objects.filter(store_id=wanted.store, seq__lte=high).order_by("-seq", "-pk")
     if place is not None:

@@ -171,6 +171,7 @@ def _changed_since(store_id: str, seq: int) -> set[str] | None:
     removed = Redaction.objects.of_chain(store_id).removed().filter(seq__gt=seq).order_by("seq")
     found: list[str | None] = list(versions.values_list("memory_id", flat=True)[: MOST_CHANGES + 1])
     found += list(removed.values_list("memory", flat=True)[: MOST_CHANGES + 1])
+    # versions that were removed together with their entries leave no trace
     begins_later = AuditChain.objects.filter(pk=store_id, start_seq__gt=seq).exists()
     return None if begins_later or len(found) > MOST_CHANGES else set(filter(None, found))
 

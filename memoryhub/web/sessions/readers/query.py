@@ -180,6 +180,7 @@ def _paths_of(chain: str, redacted: Sequence[Row]) -> list[str]:
     known = [path for paths in made for path in paths if path]
     paths = beside.order_by("path").values_list("path", flat=True).distinct()[:MOST_PATHS]
     known += [path for path in paths if path]
+    # a redaction masks a path in entries, unless another version has this path
     return list(dict.fromkeys([MASKED, *known]))[:MOST_PATHS]
 
 
@@ -233,8 +234,10 @@ def _within(found: Seen, total: int | None) -> Seen:
 
 
 def _walk(rows: AuditEntryQuerySet, low: int, high: int, values: int = 1) -> Iterator[Entry]:
-    """Yield the entries from the seq `low` to the seq `high`, newest first; `rows` looks for `values` values."""
+    """Yield the entries from the seq `low` to the seq `high`, newest first. `rows` looks for this number of
+    `values`."""
     while high >= low:
+        # sorted first for several values, so that the database does not read the whole chain
         many = by_path_alone(rows, low, high).order_by("-place")
         chunk = rows.between(low, high).newest() if values == 1 else many
         entries = [Entry(*row) for row in chunk.values_list(*_COLUMNS)[:CHUNK]]

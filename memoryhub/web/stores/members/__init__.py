@@ -58,6 +58,7 @@ def _words(store: MemoryStore, email: str) -> Words:
 
 def _known(me: User, email: str) -> User | None:
     """Return the person with an e-mail address if `me` can see them, else None."""
+    # anyone else is invited, so that the page does not reveal whether an account exists
     found = User.objects.filter(email=fold_email(email))
     if not me.is_superuser:
         stores = Member.objects.filter(user=me, role=Role.ADMIN).values("store")
@@ -87,8 +88,7 @@ def _invite(request: Request, store: MemoryStore, email: str, role: Role) -> Htt
 @in_store(Role.ADMIN)
 @require_POST
 def set_role(request: Request, store: MemoryStore, user_id: str) -> HttpResponse:
-    """Change a member's role. If the member would lose working keys, webhooks or open work, redirect to `leaving`
-    instead."""
+    """Change a member's role. For a lower role, redirect to `leaving` if the member has open work, keys or webhooks."""
     member = _member(store, user_id)
     form = RoleForm(request.POST)
     if not form.is_valid():
@@ -145,7 +145,7 @@ def _member(store: MemoryStore, user_id: str) -> Member:
 
 
 def _goes_on(request: Request, store: MemoryStore, member: Member) -> tuple[list[KeyRow], list[Sending]]:
-    """Return the keys and webhooks that go on working after the member has lost the role."""
+    """Return the keys and webhooks of the member that go on working after the member has lost the role."""
     if member.user.is_superuser:
         return [], []
     keys = rows_of(Key.objects.for_store(store), member.user, person(request))
