@@ -55,7 +55,8 @@ def _giving(request: Request, user: User) -> HttpResponse:
 
 
 def _taking(request: Request, user: User) -> HttpResponse:
-    """Show what an administrator's keys, webhooks and invitations reach. On POST, take the role away."""
+    """Show an administrator's keys, webhooks and invitations beyond the person's own stores. On POST, take the role
+    away."""
     reaching, links = Key.objects.beyond(user), _links_of(user)
     administered = Member.objects.filter(user=user, role=Role.ADMIN).values("store")
     elsewhere = Webhook.objects.filter(Q(store=None) | ~Q(store__in=administered))

@@ -70,8 +70,8 @@ def webhooks_of(webhooks: WebhookQuerySet, maker: User) -> list[Sending]:
 
 @dataclass(slots=True)
 class Ending:
-    """The keys and webhooks that end when `leaving` loses a right: those that `user` `ticked`, and those that the page
-    did not show.
+    """The keys and webhooks that end when `leaving` loses a right: those with an id in `ticked`, and those that the
+    page did not show.
 
     `shown` are the ids of the keys and webhooks on the page. `revoked` and `paused` are what has ended; `late` counts
     what has ended without having been shown.

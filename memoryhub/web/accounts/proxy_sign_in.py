@@ -39,7 +39,7 @@ def admit(request: Request) -> None:
 
 
 def _named(request: Request) -> str:
-    """Return the e-mail address in the header of a trusted proxy; "" without exactly one such header."""
+    """Return the e-mail address in the header of a trusted proxy, or "" if there is not exactly one such header."""
     if not proxies.is_trusted(str(request.META.get("REMOTE_ADDR") or ""), settings.TRUSTED_PROXIES):
         return ""
     key = "HTTP_" + settings.MEMORYHUB_PROXY_EMAIL_HEADER.upper().replace("-", "_")

@@ -44,7 +44,7 @@ def agents(request: Request) -> HttpResponse:
 
 
 def _matching(user: User, query: str) -> AgentQuerySet:
-    """Return the agents that the person may see and whose name, or the end of one of whose keys, matches `query`."""
+    """Return the agents that the person may see, and that have `query` in their name or at the end of a key."""
     found = Agent.objects.visible_to(user)
     if not query:
         return found

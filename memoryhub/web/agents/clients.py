@@ -95,8 +95,8 @@ def _toml(url: str, bearer: str) -> str:
 
 
 def store_of(rows: list[KeyRow], visible: list[MemoryStore]) -> MemoryStore | None:
-    """Return a memory store that a usable key of `rows` can access, for the URL in the texts. Return None if there is
-    no such store.
+    """Return a memory store for the URL in the configuration texts, or None: a store that a usable key of `rows` can
+    access.
 
     A store that a key lists is preferred. `visible` are the stores that the person may see.
     """

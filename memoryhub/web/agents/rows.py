@@ -47,7 +47,7 @@ class KeyRow:
     """A key; `status` is usable, expired or revoked.
 
     `refused` are the calls of the last REFUSED_DAYS days that were too many in a minute, or None. `tried` is the time
-    of the newest request with the key after its end.
+    of the newest request after the key's end.
     """
 
     key: Key
@@ -92,7 +92,7 @@ def key_rows(keys: Iterable[Key], user: User, at: datetime) -> list[KeyRow]:
 
 
 def with_tries(rows: Iterable[KeyRow], agent: Agent) -> list[KeyRow]:
-    """Return the rows of the agent's keys, with the time `tried` of the newest refused request after a key had ended.
+    """Return the rows of the agent's keys, with `tried`: the time of the newest refused request after the key's end.
 
     The times are from the hub's audit, so only administrators of the hub may see them.
     """
@@ -109,7 +109,7 @@ def _after_end(key: Key, at: datetime | None) -> datetime | None:
 
 
 def newer_like(key: Key, at: datetime) -> Key | None:
-    """Return the newest usable key of the same agent with the same rights that was issued after `key`, or None."""
+    """Return the newest usable key that the same agent got after `key`, with the same rights, or None."""
     issued = Key.objects.usable(at).filter(
         agent=key.agent_id, access=key.access, all_stores=key.all_stores, created_at__gte=key.created_at
     )

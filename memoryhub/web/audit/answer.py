@@ -56,7 +56,8 @@ def _is_in_part(entry: AuditEntry) -> bool:
 
 
 def _was_removed(entry: AuditEntry) -> bool:
-    """Return whether the version that the answer showed, or the entry of the repeated call, has been removed."""
+    """Return whether the version that the answer showed was removed; for a repeated call, whether the original entry
+    was."""
     if entry.version is None:
         repeated = entry.replay_of
         return repeated is not None and AuditChain.objects.filter(pk=entry.chain, start_seq__gte=repeated).exists()

@@ -1,8 +1,8 @@
 """Pages of audit entries that match a search, across chains and without offsets.
 
 The entries of a chain are ordered by seq; chains are merged by time. A place is a point between two entries in this
-order, written as `chain:seq` of the newer entry. Clocks can run backwards: for each chain whose times are out of order,
-a place also names the last older seq.
+order, written as `chain:seq` of the newer one. Clocks can run backwards, so the times in a chain may be out of order
+near a place. For such a chain, the place also has the last seq that counts as older.
 
 A search that takes too long ends its page early; the next page continues there.
 """
@@ -37,7 +37,7 @@ _PLACE = re.compile(r"\w{1,64}:\d{1,18}(?:,\w{1,64}:\d{1,18})*", re.ASCII)
 class Place:
     """The point between the entry (`chain`, `seq`) and the next older entry.
 
-    For each chain whose times are out of order there, `bounds` has the last older seq.
+    `bounds` is {chain: last seq that counts as older}, for chains whose times are out of order there.
     """
 
     chain: str
@@ -174,7 +174,7 @@ def _bounds(chains: Sequence[str], place: Place | None) -> dict[str, _Bound]:
 
 
 class _Streams:
-    """The matching entries of each chain before a place (`newest`) or after it, at most `limit` of each chain."""
+    """The matching entries of each chain before a place (if `newest`) or after it, at most `limit` of each chain."""
 
     def __init__(self, search: Search, bounds: dict[str, _Bound], limit: int, most: int, *, newest: bool) -> None:
         self.search, self.bounds, self.limit, self.most, self.newest = search, bounds, limit, most, newest
@@ -196,7 +196,7 @@ class _Streams:
         return max(self.ends.values(), key=_key) if self.newest else min(self.ends.values(), key=_key)
 
     def is_beyond(self, latest: tuple[datetime, str], found: Sequence[AuditEntry]) -> bool:
-        """Return whether no entry of a chain can belong to the page, given the entries `found` so far. `latest` is
+        """Return whether a chain has no further entry for the page, given the entries `found` so far. `latest` is
         (latest time in the chain, chain id)."""
         reached = self.reached()
         is_full = len(found) == self.limit and latest < _key(found[-1])

@@ -65,8 +65,8 @@ _OF_STORE: Mapping[Kind, tuple[str | Promise, str | Promise, str]] = {
 
 
 def remedy_for(entry: AuditEntry, store: MemoryStore | None, answer: str, user: User) -> Remedy | None:
-    """Return the remedy for the error of an agent's call, or None. It has no link if the person may not open the
-    page."""
+    """Return the remedy for the error of an agent's call, or None. The remedy has no link if the person may not open
+    the page."""
     if store is None or entry.ok or entry.actor_kind != ActorKind.KEY:
         return None
     kind = kind_of(answer)

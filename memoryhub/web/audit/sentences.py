@@ -89,7 +89,7 @@ class Values(dict[str, str]):
 
 
 def _number(value: object) -> int | None:
-    """Return the number that a value is or counts, or None."""
+    """Return a value if it is a number, else the number of its items, or None."""
     if isinstance(value, int):
         return value
     if isinstance(value, list):

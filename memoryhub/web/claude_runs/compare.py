@@ -62,7 +62,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Net:
-    """The total change of a run at one path: the versions before and after it, or None."""
+    """The total change of a run at one path: the versions before and after it (None: no version)."""
 
     first: MemoryVersion | None
     last: MemoryVersion | None

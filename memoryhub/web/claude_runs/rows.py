@@ -119,8 +119,8 @@ def in_calls_of(*parts: Iterable[Item]) -> Iterator[tuple[str, str, str | None]]
 
 
 def place_of(store: MemoryStore, run: ClaudeRun, user: User) -> MemoryStore | None:
-    """Return the store on which Claude works, or its copy. Return None if the copy was deleted, or if the person has no
-    role in it."""
+    """Return the store on which Claude works, which may be a copy. Return None if the copy was deleted, or if the
+    person has no role there."""
     if not run.copy:
         return store
     copy = MemoryStore.present.filter(pk=run.copy).first()
@@ -132,7 +132,7 @@ def items(
 ) -> list[Item]:
     """Return the events with a number greater than `after`, in order and at most MOST.
 
-    `place` is what `place_of` returns; `undone` is {seq of a write there: its undo}.
+    `place` is what `place_of` returns; `undone` is {seq of a write: its undo}.
     """
     found = list(ClaudeEvent.objects.of_run(run.pk).filter(number__gt=after)[:MOST])
     seqs = [event.seq for event in found if event.seq is not None]
@@ -149,7 +149,7 @@ def items(
 
 
 def _saved(place: MemoryStore, run: ClaudeRun, found: Sequence[ClaudeEvent]) -> Mapping[int, list[str]]:
-    """Return {number of an answer in `found` that edited the context: paths written before it, newest first}."""
+    """Return {number of an answer: the paths that were written before it}, for answers that edited the context."""
     edited = [event.number for event in found if event.kind == ClaudeEventKind.TURN and event.content.get("edits")]
     if not edited:
         return {}

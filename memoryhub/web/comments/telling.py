@@ -17,8 +17,8 @@ def problem(note: str, tell: str) -> str:
 
 
 def tell_note(version: MemoryVersion, note: str, tell: str, act: Act) -> str:
-    """Send `note`, which is about a version, to the agent `tell`. Return a sentence that says when, or why never, the
-    agent will read it."""
+    """Send `note`, which is about a version, to the agent `tell`. Return a sentence that says when the agent will read
+    the note, or why it will not."""
     try:
         comments.write(version.store_id, version.memory_id, version.pk, None, note, act, tell=tell)
     except REFUSALS as error:

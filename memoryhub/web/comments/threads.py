@@ -34,8 +34,8 @@ class Thread:
     """A conversation: its comments, oldest first, and its lines in the shown text.
 
     `lines` is None if the conversation is about the whole memory, or if its lines were not found (`is_lost`).
-    `is_closed` means that the page shows only a link. `agent` can be notified of a further comment. `gone` has, by
-    comment, mentioned people who can no longer read it.
+    `is_closed` means that the page shows only a link. `agent` is the agent that can be notified of a further comment.
+    `gone` has, for each comment, the mentioned people who can no longer read it.
     """
 
     comments: Sequence[Comment]
@@ -73,8 +73,8 @@ class Conversations:
     """The conversations of a page: `below` has the HTML under each line, by line number; `rest` are those under the
     whole text.
 
-    `open` counts the unresolved conversations. `first_line` is the first line that has one, or None. `agent` can be
-    notified of a comment on the whole memory.
+    `open` counts the unresolved conversations. `first_line` is the first line that has one, or None. `agent` is the
+    agent that can be notified of a comment on the whole memory.
     """
 
     below: dict[int, SafeString] = field(default_factory=dict)
@@ -141,7 +141,8 @@ def beside(
 
 
 def _some_open(threads: Iterable[Thread]) -> Iterator[Thread]:
-    """Yield the conversations in order; those after MOST_OPEN, or after MOST_SHOWN characters, are closed."""
+    """Yield the conversations in order. After MOST_OPEN conversations or MOST_SHOWN characters, the others are
+    closed."""
     size = 0
     for place, thread in enumerate(threads):
         size += sum(len(comment.text) for comment in thread.comments)

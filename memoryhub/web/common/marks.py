@@ -138,14 +138,15 @@ def kept_by(holds: Holds, memory_id: str, path: str) -> str:
 
 
 def found_in(stores: Iterable[str], memories: Sequence[str]) -> dict[str, str]:
-    """Return {memory: `open` or `dismissed`} for the memories with findings; `dismissed` if all of them were."""
+    """Return {memory: `open` or `dismissed`} for the memories with findings: `dismissed` if all findings of a memory
+    were dismissed."""
     rows = Finding.objects.filter(store_id__in=stores, memory_id__in=memories).exclude(state=FindingState.RESOLVED)
     states = rows.order_by("state").values_list("memory_id", "state").distinct()
     return dict(sorted(states, key=lambda row: row[1] == FindingState.OPEN))
 
 
 def _waiting(stores: Iterable[str], memories: Sequence[str]) -> frozenset[str]:
-    """Return the ids of `memories` with a version awaiting review among the last LOOK_BACK."""
+    """Return the ids of `memories` with a version awaiting review among their last LOOK_BACK versions."""
     of_memory = MemoryVersion.objects.filter(store_id=OuterRef("store_id"), memory_id=OuterRef("pk"))
     last = of_memory.filter(number__gt=OuterRef("version_count") - LOOK_BACK).unreviewed().newest()
     found = Memory.objects.filter(store_id__in=stores, pk__in=memories)

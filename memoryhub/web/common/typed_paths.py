@@ -9,7 +9,7 @@ from memoryhub.pure.protocol import paths
 def below_root(typed: str, stores: Collection[str]) -> str:
     """Return a typed path or pattern without the tool's root at its beginning.
 
-    It stays unchanged if a store (`stores` are ids) has or had a memory or directory of that name.
+    The path stays unchanged if a store (`stores` are ids) has or had a memory or directory of that name.
     """
     if typed != paths.ROOT and not typed.startswith(f"{paths.ROOT}/"):
         return typed

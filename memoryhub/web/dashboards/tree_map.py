@@ -1,4 +1,4 @@
-"""The tree map of a store: area shows size, colour the last read, and an outline what awaits review."""
+"""The tree map of a store: area shows the size, colour the last read, and an outline that a memory awaits review."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -28,8 +28,8 @@ MOST = 200
 
 
 class RemoveForm(NoteForm):
-    """A confirmation with a note, for which the person types the name of the memory. For several memories, it is the
-    name of the store."""
+    """A confirmation with a note, for which the person types the name of the memory. For several memories, the name of
+    the store is typed instead."""
 
     name = forms.CharField(
         label=gettext_lazy("Type it to confirm"), strip=False,
@@ -52,8 +52,8 @@ class RemoveForm(NoteForm):
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_store(Role.ADMIN)
 def remove(request: Request, store: MemoryStore) -> HttpResponse:
-    """Show which memories will be removed permanently: `id` in the URL or form. On POST, remove them if the person has
-    typed the name.
+    """Show the memories with the ids `id` (in the URL or the form), which will be removed permanently. On POST, remove
+    them if the person has typed the name.
 
     If none of the memories exists, redirect to the trash.
     """

@@ -80,7 +80,8 @@ def _item(request: Request, finding: Finding) -> Item:
 
 
 def _spread_of(item: Item) -> Callable[[User, Ticks], Spread | None]:
-    """Return a function that returns who has read the lines of a finding, or None if this is not known."""
+    """Return a function that returns who has read the lines of a finding. The function returns None if this is not
+    known."""
 
     def spread(user: User, ticks: Ticks) -> Spread | None:
         finding, memory = item.finding, item.memory

@@ -15,7 +15,7 @@ from memoryhub.web.common.versions import version_of
 @require_POST
 @in_store(Role.VIEWER)
 def mark_viewed(request: Request, store: MemoryStore, version_id: str) -> HttpResponse:
-    """Record that the person has viewed the memory with the version `version_id`. With `viewed=0`, remove this
+    """Record that the person has viewed the memory as of the version `version_id`. With `viewed=0`, remove this
     record."""
     version = version_of(store, version_id)
     is_viewed = request.POST.get("viewed") != "0"

@@ -84,9 +84,9 @@ def directory_item(directory: Directory, known: OfStore | None = None) -> Item:
 
 
 def memory_item(memory: Memory, marks: Marks, imported: Origin | None = None) -> Item:
-    """Return a memory as an item of its directory's list. `imported` is the author of its newest version, if imported.
+    """Return a memory as an item of its directory's list. `imported` is the author of an imported newest version.
 
-    Otherwise, query the memory with `with_last_change()`.
+    Without `imported`, the memory must have been queried with `with_last_change()`.
     """
     return Item(
         key=_MEMORY + memory.name,

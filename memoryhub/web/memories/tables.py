@@ -120,7 +120,7 @@ def _of_versions(memory: Memory) -> Iterator[ExportRow]:
 def _of_version(
     version: MemoryVersion, by: AuditEntry | Origin | None, names: Mapping[str, str], decision: Review | None
 ) -> ExportRow:
-    """Return a row of the table of versions; `by` is the entry or the imported author, `decision` the last one."""
+    """Return a row of the table of versions. `by` is the entry or the imported author."""
     entry, origin = (None, by) if isinstance(by, Origin) else (by, None)
     return {
         "number": version.number,

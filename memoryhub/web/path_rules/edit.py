@@ -164,7 +164,7 @@ def _note(request: Request) -> BoundField:
 
 
 def _of_no_memory(store: MemoryStore, rules: list[PathRule]) -> list[tuple[int, str]]:
-    """Return (number, pattern) of each rule that covers only one path at which no memory is."""
+    """Return (number, pattern) of each rule that covers only a single path without a memory."""
     alone = [(number, rule.pattern) for number, rule in enumerate(rules, start=1) if names_one_memory(rule.pattern)]
     there = Memory.objects.live().filter(store=store, path__in=[pattern for _number, pattern in alone])
     known = set(there.values_list("path", flat=True))

@@ -210,7 +210,8 @@ def typed(data: QueryDict) -> list[Row]:
 
 
 def limited(rows: Sequence[Mapping[str, Any]], saved: Sequence[PathRule]) -> str:
-    """Return the agent or key of the first row if it is an unchanged LIMIT without a saved rule about it, else ""."""
+    """Return the agent or key of the first row if the row is an unchanged LIMIT and no saved rule is about this agent
+    or key; else ""."""
     first = {**UNTOUCHED, **(rows[0] if rows else {})}
     who = str(first["who"])
     is_begun = {**first, "verbs": sorted(first["verbs"]), "who": ""} == LIMIT

@@ -40,9 +40,9 @@ class Openings:
         self._ends.sort(key=lambda one: -one[0])
 
     def before(self, entry: Entry) -> int:
-        """Return how many proposals the session of a call would have opened before it.
+        """Return how many proposals the session of a call would have opened before the call.
 
-        Return 0 if one of them would still be open, because the call would become part of it.
+        Return 0 if one of them would still be open, because the call would become part of that proposal.
         """
         while self._ends and self._ends[-1][0] < entry.seq:
             self._open.discard(self._ends.pop()[1])

@@ -33,7 +33,7 @@ _FIELDS = ("seq", "author_id", "actor_id", "command", "path", "new_path", "ok", 
 class Outcome(NamedTuple):
     """A decision that hides a path from a call, refuses the call or makes it a proposal.
 
-    `is_over` means that its session may open no further proposal.
+    `is_over` means that the session of the call may open no further proposal.
     """
 
     decision: Decision

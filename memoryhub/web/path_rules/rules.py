@@ -191,7 +191,8 @@ def _asked(given: QueryDict, store: MemoryStore) -> Asked | None:
 
 
 def _verbs(rules: PathRules) -> dict[str, Any]:
-    """Return the verbs of a question with their words; ONLY_ADDS only if a rule depends on removed lines."""
+    """Return the verbs of a question with their words. ONLY_ADDS is among them only if a rule depends on removed
+    lines."""
     words: dict[str, Any] = {verb.value: VERBS[verb] for verb in (Verb.EDIT, *Verb)}
     if any(one == Condition.REMOVES_LINES or isinstance(one, Lines) for one in rules.conditions):
         words |= {Verb.EDIT.value: _("change or remove lines of"), ONLY_ADDS: _("only add lines to")}
@@ -268,7 +269,8 @@ _VERBS: dict[str, Verb | None] = {**{verb.value: verb for verb in Verb}, ONLY_AD
 
 
 def _barred(store: MemoryStore, asked: Asked) -> str:
-    """Return a sentence on why no key of the question could do the act, whatever the rules; "" if one could."""
+    """Return a sentence on why no key that the question is about could do the act, whatever the rules; "" if one
+    could."""
     found = Key.objects.for_store(store).filter(Q(pk=asked.who) | Q(agent_id=asked.who))
     if not asked.who or not found.exists():
         return ""

@@ -1,4 +1,4 @@
-"""Groups of similar proposals: one agent's, which only add memories in one directory."""
+"""Groups of similar proposals, which one agent made and which only add memories in one directory."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -22,7 +22,7 @@ MOST_OTHERS = 20
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A rule that held changes back: its number and sentence at that time, and the number of memories."""
+    """A rule that held changes back: its number and sentence at that time, and how many memories were concerned."""
 
     number: int
     sentence: str

@@ -53,7 +53,7 @@ class Elsewhere:
 
 
 class Other(NamedTuple):
-    """A memory: its id and path, and the id (None if redacted) and bytes of its text."""
+    """A memory: its id and path, and its text's id (None if redacted) and size in bytes."""
 
     memory: str
     path: str

@@ -69,8 +69,8 @@ def ticks(
     """Return {memory: heads of its hunks} for the hunks that can be left out, at most MOST_TICKS. `number` is the
     proposal's.
 
-    `left_out` is {memory: the numbers of hunks that are not ticked}. An only hunk has no checkbox, unless the memory
-    also moves.
+    `left_out` is {memory: the numbers of hunks that are not ticked}. The only hunk of a memory has no checkbox, unless
+    the memory also moves.
     """
     room = MOST_TICKS
     heads: dict[str, Heads] = {}

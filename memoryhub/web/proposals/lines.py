@@ -23,8 +23,8 @@ from memoryhub.web.proposals.preview import Row
 class OfLines:
     """The lines of one comparison.
 
-    `here` is the place of the compared texts, or None if the person may not comment. `html` is {(is it in the old text,
-    line number): the HTML below this line}.
+    `here` is the place of the compared texts, or None if the person may not comment. `html` is {(whether a line is in
+    the old text, its number): the HTML below this line}.
     """
 
     here: Place | None
@@ -118,8 +118,8 @@ def _lines_of(row: Row) -> frozenset[tuple[bool, int]]:
 
 
 def _line_in(place: Place | None, here: Place) -> tuple[bool, int]:
-    """Return (is it in the old text, line number) of a place, or (False, 0) if it is not in the compared texts
-    `here`."""
+    """Return (whether the line at a place is in the old text, its number), or (False, 0) if the place is not in the
+    texts `here`."""
     if place is None or place._replace(is_old=False, line=0) != here:
         return (False, 0)
     return (place.is_old, place.line)

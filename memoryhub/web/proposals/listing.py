@@ -29,7 +29,7 @@ DECIDED = "decided"
 def page(request: Request, store: MemoryStore) -> HttpResponse:
     """List the open proposals; with `state=decided` in the URL, the decided ones.
 
-    `after` is the number of the last proposal on the page before. `is` is a value of the inbox's filter `is`.
+    `after` is the number of the last proposal on the page before. `is` limits the list like the inbox's filter `is`.
     """
     is_decided = request.GET.get("state") == DECIDED
     after = number_of(request, "after")

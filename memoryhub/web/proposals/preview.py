@@ -32,7 +32,7 @@ MOST_FOUND = 20
 class Found:
     """A finding in a proposed line.
 
-    `blocks` means that it prevents the merge; `masks` means that the merge masks the value.
+    `blocks` means that the finding prevents the merge; `masks` means that the merge masks the value.
     """
 
     kind: str

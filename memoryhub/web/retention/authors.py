@@ -15,7 +15,8 @@ from memoryhub.models import HUB, AuditEntry, User
 class Saved:
     """A policy with the name that it had at a past moment.
 
-    `entry` is the last one before that moment that created (`is_new`) or changed the policy; `url` is its page.
+    `entry` created the policy (`is_new`) or was the last to change it before that moment; `url` is the page of the
+    entry.
     """
 
     name: str

@@ -66,7 +66,7 @@ class Named:
 class Soon:
     """The memories that expire next.
 
-    `is_of_one`: by one policy only. `is_cut`: there may be more.
+    `is_of_one`: they expire by one policy, not by all policies. `is_cut`: there may be more.
     """
 
     rows: Sequence[Named]
@@ -127,7 +127,7 @@ def outlook(
     policy: str | None = None, since: datetime | None = None,
 ) -> Outlook:  # fmt: skip
     """Return the items that a run at `at` would remove by the policies `tried` (None: the saved ones). With `since`,
-    return those of all runs until `at`.
+    return those of all runs from then until `at`.
 
     `against_saved` adds the difference from the saved policies. `weeks` adds the charts, and the memories that expire
     next (by the policy with the id `policy`, if given).
@@ -155,8 +155,8 @@ def _spared(store_id: str, held: set[str]) -> list[Named]:
 
 
 def soon(store_id: str, at: datetime, tried: Sequence[Policy] | None, policy: str | None) -> Soon:
-    """Return the memories that expire next by the policy with the id `policy`, or by any (None). The policies are
-    `tried`, or the saved ones (None)."""
+    """Return the memories that expire next by the policy with the id `policy` (None: by any policy). The policies are
+    `tried` (None: the saved ones)."""
     found = week_by_week.coming_first(store_id, at, tried, policy, MOST_SOON)
     rows = [_named(store_id, one.path, one.memory, sentences.day(one.at)) for one in found]
     return Soon(rows, policy is not None)
@@ -194,7 +194,7 @@ def _in_store(store: MemoryStore | None, at: datetime, tried: Sequence[Policy]) 
 def differences(old: Iterable[Item], new: Iterable[Item]) -> tuple[list[Item], list[Item]]:
     """Return the items that only `new` has, and those that only `old` has.
 
-    For different numbers of versions of one memory, the difference is an item of the side that removes more.
+    If both remove versions of one memory, the item has the difference of the numbers, on the side that removes more.
     """
     before = {(item.removal, item.memory): item for item in old}
     going = []

@@ -168,7 +168,8 @@ def _page(
     *,
     asks: bool = False,
 ) -> HttpResponse:
-    """Show the form, and the preview of valid `settings`. `asks`: these settings were to be saved before a preview."""
+    """Show the form, and the preview of valid `settings`. `asks` means that the person tried to save before seeing this
+    preview."""
     shown: dict[str, Any] = {"policy": policy, "form": form, "asks": asks}
     if store:
         shown |= about_pattern(store, str(form["pattern"].value() or "").strip())

@@ -25,7 +25,7 @@ def pattern_words(pattern: str) -> str:
 
 
 def sentences(policy: Policy) -> list[str]:
-    """Return sentences on what a policy does, one for each effect (or for having none)."""
+    """Return sentences on what a policy does: one for each effect, or one for no effect."""
     found = [*_expiring(policy), *_keeping(policy)]
     found = found or [_("Nothing expires and nothing is removed: everything that it applies to is kept.")]
     return found if _expires(policy) else [*found, _trash(policy)]
@@ -107,7 +107,7 @@ def day(moment: datetime) -> str:
 
 
 def reason(rule: str, since: datetime | None, at: datetime, limit: int | None, *, is_read: bool = True) -> str:
-    """Return words for why the rule `rule` is due at the moment `at`: the date `since` which it counts, and the days.
+    """Return words for why the rule `rule` is due at the moment `at`. The rule counts from the moment `since`.
 
     `is_read` is False if no agent has ever read the memory.
     """

@@ -94,7 +94,7 @@ def decide(request: Request, store: MemoryStore) -> HttpResponse:
 @require_POST
 @in_store(WHO)
 def claim(request: Request, store: MemoryStore) -> HttpResponse:
-    """Record that the person is looking at a version's memory, and show who else is.
+    """Record that the person is looking at a version's memory, and show who else is looking at it.
 
     If the version was decided in the meantime, show the decision. With `refresh` in the form, only show the item as it
     is now.
@@ -294,10 +294,10 @@ def words_of(verb: Verb, version: MemoryVersion, done: decisions.Done | None) ->
 def with_links(
     store_id: str, said: str, seq: int, verb: Verb, back: str, memory_id: str = "", *, is_flagged: bool = False
 ) -> str:
-    """Return a message with links to the audit entry `seq` and, if possible, to undo the decision, which leads to
-    `back`.
+    """Return a message with links to the audit entry `seq` and, if possible, to the undo of the decision, which leads
+    back to `back`.
 
-    With a flag, there is a link to the flag of `memory_id`, or to all flagged memories if it is empty.
+    For a flag, a further link leads to the flag of `memory_id`, or to all flagged memories if `memory_id` is empty.
     """
     flag = flag_link(store_id, memory_id) if verb == FLAG or is_flagged else ""
     url = reverse("entry", args=[store_id, seq])

@@ -116,7 +116,8 @@ def visible_stores(user: User) -> list[str]:
 
 
 def _found(request: Request, wanted: Filter, stores: Sequence[str]) -> tuple[Page, str]:
-    """Return a page of rows, and the ids of the worst rows (by commas), which only the first page shows."""
+    """Return a page of rows, and the ids of the worst rows, separated by commas. Only the first page shows the worst
+    rows."""
     now, zone = timezone.now(), timezone.get_current_timezone()
     target = resolved(wanted, stores, now=now, zone=zone, user=person(request).pk)
     place, first = Place.of(request.GET.get("at", "")), request.GET.get("first", "")
@@ -137,7 +138,8 @@ def _with_place(found: Page, waiting: Proposals) -> Page:
 
 
 def _of_others(wanted: Filter, stores: Sequence[str]) -> list[tuple[User, int]] | None:
-    """Return (person, number of assigned reviews) of other reviewers if only the person's own are shown, else None."""
+    """Return (person, number of assigned reviews) of the other reviewers, or None if the filter shows more than the
+    person's own."""
     return assignments.of_each(stores) if wanted.values == {"is": MINE} else None
 
 

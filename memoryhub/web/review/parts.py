@@ -91,8 +91,8 @@ def parts_of_rows(rows: Iterable[Row], stores: Mapping[str, MemoryStore]) -> lis
 
 
 def with_earlier(parts: Iterable[Part], rows: Iterable[Row]) -> list[Part]:
-    """Return the parts with `earlier` set: the number of earlier versions that an approval includes. `rows` are their
-    versions."""
+    """Return the parts with `earlier` set: the number of earlier versions that an approval includes. `rows` are the
+    versions of the parts."""
     last: dict[str, int] = {}
     for row in rows:
         last[row.store] = max(row.seq, last.get(row.store, 0))

@@ -47,7 +47,7 @@ class Place(NamedTuple):
 
 
 class Row(NamedTuple):
-    """The columns of a version that filters and order need. For a proposal, `seq` is its number."""
+    """The columns of a version for filtering and ordering. For a proposal, `seq` is its number."""
 
     store: str
     seq: int
@@ -97,8 +97,8 @@ def page(
     """Return the versions after `place` ("": from the beginning), merged with the rows of `beside`. Raise BadPlace if
     `place` is invalid.
 
-    With `newest`, the newest version is first. The page's `next` is a place of versions only, or "" if no version was
-    passed yet.
+    With `newest`, the newest version is first. The `next` of the page is a place among the versions, not among the rows
+    of `beside`. It is "" if no version was passed yet.
     """
     merged = _Merged(wanted, _places(place, wanted.stores), newest, walk)
     rows: list[Row] = []
@@ -196,7 +196,8 @@ class _Merged:
 
 
 def _begins(wanted: Wanted, newest: bool) -> list[tuple[str, datetime]]:
-    """Return (store, time of its first unreviewed version) in order; with `newest`, of the newest version."""
+    """Return (store, time of its oldest unreviewed version), oldest first; with `newest`, the newest version, newest
+    first."""
     unreviewed = MemoryVersion.objects.filter(store_id=OuterRef("pk")).unreviewed()
     first = unreviewed.order_by("-seq" if newest else "seq").values("created_at")[:1]
     stores = MemoryStore.objects.filter(pk__in=wanted.stores)

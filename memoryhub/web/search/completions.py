@@ -152,7 +152,8 @@ def _stores(user: User, words: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _directories(user: User, typed: str, store_id: str) -> list[str]:
-    """Return the first MOST_NAMES directories whose path begins with the typed text, of one store or all (if empty)."""
+    """Return the first MOST_NAMES directories whose path begins with the typed text. An empty `store_id` means all
+    stores."""
     stores = MemoryStore.objects.visible_to(user).by_name()
     chosen = stores.filter(pk=store_id) if store_id else stores
     found: set[str] = set()

@@ -78,7 +78,7 @@ def _shown(request: Request, shown: dict[str, Any]) -> HttpResponse:
 
 
 def _erasing(user: User, query: str, words: Sequence[str], store_id: str) -> dict[str, Any]:
-    """Return the template context for the link to erase the typed text, or for names of people who may."""
+    """Return the template context: the link to erase the typed text, or names of people who may erase."""
     is_named = names.has_words(_("Erase a person everywhere"), words) or words[0] in _erasing_words()
     text = query if not is_named else (query.split(maxsplit=1)[1] if len(words) > 1 else "")
     text = "" if names.has_words(_("Erase a person everywhere"), words_of(text)) else text
@@ -137,7 +137,7 @@ def _pages(user: User, words: Sequence[str], store_id: str) -> Iterable[Group]:
 
 
 def _is_meant(name: str, also: str, words: Sequence[str]) -> bool:
-    """Return whether each typed word is in a page's name, or begins another word for the page (in `also`)."""
+    """Return whether each typed word is in a page's name, or is the beginning of a word in `also`."""
     others = [other for one in also.split() for other in words_of(one)]
     return all(names.has_words(name, [word]) or any(other.startswith(word) for other in others) for word in words)
 

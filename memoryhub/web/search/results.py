@@ -30,7 +30,7 @@ MOST_LINES = 4
 class Excerpt:
     """Matching lines of a text as HTML.
 
-    `more` is the number of other matching lines, or a lower limit of it (`over`).
+    `more` is the number of other matching lines; `over` means that there are at least this many.
     """
 
     html: SafeString

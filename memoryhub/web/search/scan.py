@@ -80,8 +80,8 @@ class Place:
     live memories.
 
     `found` counts memories with matches, `found_old` those that match only in old versions. `shown` and `versions`
-    count matches on the current page. `spent` is in seconds. `seen` has the words that occur anywhere, `most` the most
-    words that occur in one version, as bits by position.
+    count matches on the current page. `spent` is in seconds. `seen` are the words that occur anywhere, `most` the most
+    words that occur in one version; both are numbers with a bit for each word.
     """
 
     store: str = ""

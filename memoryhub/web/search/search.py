@@ -123,7 +123,8 @@ def _is_empty(query: Query, part: Part) -> bool:
 
 
 def _holdable(stores: Mapping[str, MemoryStore], not_mine: Collection[str], query: Query) -> dict[str, Any]:
-    """Return the template context for a legal hold on the results; in `not_mine`, the person may not hold."""
+    """Return the template context for a legal hold on the results. In the stores `not_mine`, the person may not
+    hold."""
     mine = [store for id, store in stores.items() if id not in not_mine]
     if len(stores) == len(mine) == 1:
         return {"held_in": mine[0].id}
@@ -137,7 +138,7 @@ def _is_by_last_author(query: Query) -> bool:
 
 
 def _erasable(user: User, query: Query, stores: Sequence[str]) -> dict[str, str]:
-    """Return the template context for erasing the words of a query, or with people who may."""
+    """Return the template context for erasing the words of a query, or the names of people who may erase."""
     text = " ".join(query.plain_words)
     if MemoryStore.objects.administered_by(user).exists():
         return {"erasable": text} if is_long_enough(text) else {}
@@ -174,7 +175,7 @@ def _rooted(path: str) -> str:
 def stores_of(user: User, query: Query) -> dict[str, MemoryStore]:
     """Return {id: store} of the stores to search.
 
-    Raise Malformed if the filter names no store that the person may see, or several.
+    Raise Malformed if the store in the filter is not visible to the person, or if several stores have its name.
     """
     visible = {store.id: store for store in MemoryStore.objects.visible_to(user)}
     known = {key: value for key, value in query.values.items() if base(key) == "store"}

@@ -44,8 +44,8 @@ class Call:
 
     `version` is the version that the call read or made; None for no version or several. For a read, `lines` is the
     range of lines in the answer, and `passage` is their text, if available. For a version that the call made, `change`
-    has the diff without `hidden_rows` rows, and `decided` is the last decision. `raw` is the input as sent, if
-    requested, or its beginning (`is_raw_cut`).
+    has the diff, of which `hidden_rows` rows are left out, and `decided` is the last decision. `raw` is the input as
+    sent, if requested, or its beginning (`is_raw_cut`).
     """
 
     entry: AuditEntry

@@ -20,7 +20,8 @@ from memoryhub.web.sessions.calls import stores_of
 def compare_sessions(request: Request) -> HttpResponse:
     """Redirect to the changes between the ends of two sessions (`session`, twice) in one memory store (`store`).
 
-    Without `store`, the only common store is used. If this is not possible, the page says why, or lists the stores.
+    Without `store`, the only store with entries of both sessions is used. If this is not possible, the page says why,
+    or lists the stores.
     """
     user, ticked = person(request), list(dict.fromkeys(request.GET.getlist("session")))
     sessions = list(Session.objects.filter(pk__in=ticked)) if len(ticked) == 2 else []
@@ -53,7 +54,7 @@ def _changes(store: MemoryStore, sessions: Sequence[Session]) -> str:
 
 
 def _problem(ticked: int, seen: int) -> str:
-    """Return a sentence on why there is no comparison: `ticked` sessions, of which the person may see `seen`."""
+    """Return a sentence on why there is no comparison. Of the `ticked` sessions, the person may see `seen`."""
     if seen == 2:
         return _("There is no memory store that you may see and in which both sessions worked.")
     if ticked in (0, 2):

@@ -51,8 +51,8 @@ class Moment:
 class Piece:
     """A version that a session knew because it read a part of it or wrote it (`own`).
 
-    `spans` are the ranges of lines that it was shown. They are empty if it only wrote the text, or only found it in a
-    search (`searched`).
+    `spans` are the ranges of lines that the session was shown. They are empty if it only wrote the text, or only found
+    it in a search (`searched`).
     """
 
     store: MemoryStore
@@ -193,7 +193,8 @@ def _known(seen: Iterable[_Seen], counts: Callable[[str, int, datetime], bool]) 
 
 
 def _piece(store: MemoryStore, version: MemoryVersion, calls: Sequence[_Call], total: int | None) -> Piece:
-    """Return the session's knowledge of a version; `calls` are newest first, `total` is its number of lines."""
+    """Return the session's knowledge of a version. `calls` are newest first; `total` is the version's number of
+    lines."""
     shown = (shown_lines(first, last, total) for *_rest, first, last in calls)
     spans = joined([lines for lines in shown if lines])
     url = reverse("version", args=[store.pk, version.pk])

@@ -23,8 +23,8 @@ NAMED = 2
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Who has read a text: the number of `sessions` without its writer's, and of `agents` that read it without a
-    session.
+    """Who has read a text: the number of `sessions`, without the one that wrote the text, and of `agents` that read it
+    without a session.
 
     `written` and `proposed` are what these sessions wrote and proposed afterwards: one write for each path, oldest
     first. `writers` and `proposers` count the sessions that did. `more`, `more_written` and `more_did` mean that there
@@ -72,7 +72,7 @@ class Spread:
 class Carriers:
     """A version, the later versions (`ahead`), and {version number: lines with the value} (`lines`).
 
-    If the text of a version was redacted, its lines are None: not known.
+    If the text of a version was redacted, its lines are None, which means unknown.
     """
 
     ahead: History
@@ -83,7 +83,7 @@ class Carriers:
 
 
 def carriers(finding: Finding, memory: Memory, version: MemoryVersion | None) -> Carriers | None:
-    """Return which versions from `version`, the finding's own, contain the value of a finding.
+    """Return which versions contain the value of a finding, from the finding's own `version` on.
 
     Return None if the finding is in a path, or if its version, its text or its value no longer exists.
     """
@@ -159,7 +159,8 @@ def spread(of_value: Carriers, store: MemoryStore, writer: AuditEntry | None, us
 
 
 def _is_writers(entry: Entry, writer: AuditEntry | None) -> bool:
-    """Return whether an entry is of the session of the entry `writer`, or without sessions, of its agent."""
+    """Return whether an entry has the session of the entry `writer`; if neither has one, whether it has the same
+    agent."""
     if writer is None or entry.session != writer.session:
         return False
     return entry.session is not None or entry.author == writer.author_id

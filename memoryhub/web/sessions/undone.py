@@ -17,7 +17,8 @@ MOST_WRITES = 2_000
 
 @dataclass(frozen=True, slots=True)
 class UndoneThere:
-    """What was undone of a session in a store: `writes` is {seq of a write: its undo}, of the number `of` of writes.
+    """What was undone of a session in a store: `writes` is {seq of a write: its undo}; `of` is the number of all its
+    writes.
 
     `entry` is the newest undo, `by_several` means that there are earlier ones. `again` is the undo of the newest undo.
     `is_whole` means that nothing is left to undo.

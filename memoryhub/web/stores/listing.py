@@ -68,7 +68,8 @@ class Page:
 
     @property
     def has_full(self) -> bool:
-        """Return whether the page has a column for `full`: the person is an admin of one of the stores."""
+        """Return whether the page has a column for `full`. It has one if the person is an admin of one of the
+        stores."""
         return any(row.role == Role.ADMIN for row in self.rows)
 
 

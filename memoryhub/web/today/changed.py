@@ -48,8 +48,8 @@ MOST_DELETIONS = 200
 class Event:
     """Something that happened without a person: a sentence, and the URL of its details.
 
-    `asks` means that it failed or waits for a decision. `back` is the URL of a page that can undo it, or empty; `verb`
-    is the label of this link (empty: “Undo”). `by_admin` means that only an admin can undo it.
+    `asks` means that something failed or waits for a decision. `back` is the URL of a page that can undo it, or empty;
+    `verb` is the label of this link (empty: “Undo”). `by_admin` means that only an admin can undo it.
     """
 
     icon: str
@@ -87,7 +87,7 @@ class _Seen:
 
 
 def events(stores: Sequence[str], user: User, at: datetime) -> list[Event]:
-    """Return all events: first those that need an answer, then the others, each from new to old."""
+    """Return all events: first those that need an answer, then the others, both newest first."""
     seen = _Seen(user, stores, roles_in(user, stores), at)
     found = list(chain(_work(seen), _runs(seen), _imports(seen), _webhooks(seen), _deletions(seen)))
     return sorted(found, key=lambda event: (not event.asks, -event.at.timestamp()))
@@ -123,7 +123,8 @@ def _runs(seen: _Seen) -> Iterator[Event]:
 
 
 def _back_of_run(seen: _Seen, url: str, store: MemoryStore) -> tuple[str, str]:
-    """Return the URL and the label of a link that brings back what a run expired; both are "" without one."""
+    """Return the URL and the label of a link that brings back what a run expired, or "" for both without such a
+    link."""
     if seen.has(store.pk, Role.ADMIN):
         return url + "#undo", _("Undo")
     if seen.has(store.pk, Role.CURATOR) and not store.is_archived:
@@ -132,7 +133,7 @@ def _back_of_run(seen: _Seen, url: str, store: MemoryStore) -> tuple[str, str]:
 
 
 def _words_of_run(run: Run, path: str | None) -> str:
-    """Return a sentence on what a run did, or "". `path` is that of a memory that it moved to the trash."""
+    """Return a sentence on what a run did, or "". `path` is the path of a memory that the run moved to the trash."""
     if path is None:
         put = ngettext("put %(n)s memory into the trash", "put %(n)s memories into the trash", run.expired)
     elif run.expired == 1:

@@ -38,7 +38,7 @@ class Group:
     """The versions of one session in a store, or of one author without a session, oldest first.
 
     `found` counts the open findings in their memories; `review_url` is the inbox with these versions. `is_cut` means
-    that there may be more versions. `is_newest` means that the group is shown only as the newest.
+    that there may be more versions. `is_newest` means that the group is shown only because it is the newest.
     """
 
     store: MemoryStore

@@ -1,4 +1,4 @@
-"""The page on which a person tries a call of the memory tool, or makes it as an own act."""
+"""The page on which a person tries a call of the memory tool, or makes it as an act of their own."""
 
 import json
 from collections.abc import Mapping

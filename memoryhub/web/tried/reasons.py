@@ -118,7 +118,8 @@ class Reasons:
     def _governed(
         self, entry: AuditEntry, before: str, new: AuditEntry, after: str, places: Collection[str]
     ) -> Iterator[Reason]:
-        """Yield reasons why `before` and `after` differ: path rules, limits, holds, or a memory not put back."""
+        """Yield reasons why `before` and `after` differ: path rules, limits, holds, or a memory that could not be put
+        back."""
         now = None if new.ok else kind_of(after)
         then = None if entry.ok else kind_of(before)
         if now in _GOVERNED and now != then:
@@ -138,7 +139,8 @@ class Reasons:
             yield Reason(_("It could not be put back as it was, because its text is gone."))
 
     def _earlier(self, places: Collection[str]) -> Iterator[Reason]:
-        """Yield the last earlier call of the session near `places` that was not run again, or differed, if any."""
+        """Yield at most one reason: the last earlier call near `places` that was not run again or had another
+        outcome."""
         for seq, others, words in reversed(self._before):
             if any(_touch(one, other) for one in places for other in others):
                 yield Reason(words, seq)

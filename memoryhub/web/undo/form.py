@@ -61,7 +61,7 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One of the buttons for a problem. `effects` are those of choosing it.
+    """One of the buttons for a problem. `effects` are the effects of choosing it.
 
     `is_refused` means that a legal hold forbids it.
     """
@@ -124,7 +124,8 @@ def _offered(change: Change, choice: Choice) -> Choice:
 
 
 def _dropped_of(changes: Sequence[Change]) -> str:
-    """Return a sentence on the lines and memories that would be lost if all went back."""
+    """Return a sentence on the lines and memories that would be lost if all memories went back to their earlier
+    state."""
     dropped = [change for change in changes if Choice.BEFORE in change.choices]
     gone = sum(not change.chosen(Choice.BEFORE).is_there for change in dropped)
     counted = [change.later_lines for change in dropped if change.later_lines is not None]

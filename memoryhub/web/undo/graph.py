@@ -1,4 +1,4 @@
-"""The spread of an undo as a drawing: memories with the removed lines, their readers, and what these wrote."""
+"""The spread of an undo as a drawing: memories with the removed lines, their readers, and what the readers wrote."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

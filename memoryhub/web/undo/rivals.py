@@ -1,4 +1,7 @@
-"""Memories of a plan of which some choices would put two at the same path, or one under the other."""
+"""Memories of a plan that compete for a path.
+
+Some choices would put two of them at the same path, or one under the other.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,7 +23,7 @@ class Rival:
 
 
 def rivals_of(changes: Sequence[Change]) -> Mapping[str, Sequence[Rival]]:
-    """Return {memory: its rivals}. Some choices would put two rivals at the same path, or one under the other."""
+    """Return {memory: its rivals}, the memories with which it competes for a path."""
     names = {change.memory: change.path for change in changes}
     wanted: dict[str, set[str]] = defaultdict(set)
     for change in changes:

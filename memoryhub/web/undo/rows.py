@@ -47,7 +47,8 @@ class Wanted:
         return cls(memory, side == "before", number, kept.urlencode(), path)
 
     def address(self, memory: str, *, before: bool = False) -> str:
-        """Return the URL of the page with only the diff of one memory; with `before`, to the text before the change."""
+        """Return the URL of the page with only the diff of one memory. With `before`, the diff leads to the text before
+        the change."""
         query = urlencode({"difference": memory, **({"side": "before"} if before else {})})
         return f"{self.path}?{self.query}&{query}" if self.query else f"{self.path}?{query}"
 
@@ -60,8 +61,9 @@ class Row:
     """One change, with its diffs (None: not shown, or none exists).
 
     `diff` leads from the current text to the new one, `before_diff` to the one before the change. `options` are the
-    buttons of a problem; `asked` means that it has its own. `later` are the newest versions by others after the undone
-    ones, with their entries; `more_later` counts the rest. `rivals` are memories that may need the same path.
+    buttons of a problem; `asked` means that the problem has its own buttons. `later` are the newest versions by others
+    after the undone ones, with their entries; `more_later` counts the rest. `rivals` are memories that may need the
+    same path.
     """
 
     change: Change

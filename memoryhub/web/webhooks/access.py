@@ -21,8 +21,8 @@ T = TypeVar("T")
 def of_webhook(view: View) -> View:
     """Let the view receive the webhook whose id is `webhook_id` in the address.
 
-    A person below an admin of its store gets 403, without a role 404. For a webhook of the hub, only superusers do not
-    get 404.
+    A person with a lower role than admin in its store gets 403, a person without a role 404. For a webhook of the hub,
+    everyone except superusers gets 404.
     """
 
     @login_required
@@ -49,7 +49,7 @@ def _role(request: Request, store: MemoryStore | None) -> Role:
 
 
 def context(request: Request, store: MemoryStore | None, **more: Any) -> dict[str, Any]:
-    """Return the template context for a page about webhooks of a store or (None) of the hub."""
+    """Return the template context for a page about webhooks of a store, or of the hub if `store` is None."""
     shown = {"list_url": list_url(store), "section": "stores" if store else "settings", **more}
     return pages.context(request, store, **shown) if store else shown
 

@@ -91,7 +91,7 @@ def health(webhook: Webhook) -> Health:
 
 
 def listed(store_id: str | None) -> list[Health]:
-    """Return the health of each webhook of a store or (None) of the hub."""
+    """Return the health of each webhook of a store, or of the hub if `store_id` is None."""
     return [health(webhook) for webhook in Webhook.objects.of_place(store_id)]
 
 

@@ -60,8 +60,8 @@ class KeyValues:
 
     @classmethod
     def of(cls, parameters: Mapping[str, str], user: User | None = None) -> Self:
-        """Parse the parameters of a page, of which `q` is the filter bar. Other parameters count before `q`. Raise
-        Malformed if the filter is invalid.
+        """Parse the parameters of a page, of which `q` is the filter bar. Other parameters take precedence over `q`.
+        Raise Malformed if the filter is invalid.
 
         Names of agents and people are found only if `user` may see them.
         """
@@ -117,8 +117,8 @@ class KeyValues:
         return self._parameters(self.values)
 
     def _parameters(self, values: Mapping[str, str]) -> dict[str, str]:
-        """Return the parameters of a filter with `values`; its words in the bar stay there where they are still
-        right."""
+        """Return the parameters of a filter with `values`. A word of the bar stays in the bar if `values` still has its
+        value."""
         typed = _together(self.typed)
         kept = {key for key, value in typed.items() if values.get(key) == value}
         bar = " ".join(term.written for term in self.typed if not term.key or term.key in kept)
@@ -134,7 +134,7 @@ class KeyValues:
         return urlencode({key: value for key, value in parameters.items() if value})
 
     def as_word(self, key: str, value: str, text: str) -> str:
-        """Return the query string of the page with the filter `key`: `value` replaced by the plain word `text`."""
+        """Return the query string of the page with the plain word `text` in place of the filter `key` = `value`."""
         rest = ",".join(one for one in self.values_of(key) if one != value)
         parameters = self._parameters({**self.values, key: rest})
         layout = {name: value for name, value in self.shown_layout().items() if value}

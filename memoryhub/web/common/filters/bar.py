@@ -22,8 +22,8 @@ from memoryhub.web.common.filters.names import choices_for
 class Chip:
     """An active filter in words.
 
-    Each `query_…` is the query string of the page after a change to the filter, or empty: removed, negated, or replaced
-    by plain words.
+    The fields `query_…` are query strings of the page: without the filter, with the opposite filter, and with plain
+    words instead. Each is empty if there is no such page.
     """
 
     key: str

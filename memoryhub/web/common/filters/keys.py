@@ -144,8 +144,8 @@ def base(key: str) -> str:
 
 
 def choices_of(key: str, *, with_hub: bool) -> Choices | None:
-    """Return the fixed list of values of a key, or None. Only with `with_hub` does it have the commands of the hub's
-    chain."""
+    """Return the fixed list of values of a key, or None. Without `with_hub`, commands that occur only in the hub's
+    chain are left out."""
     choices = KEYS[key].choices
     if choices is None:
         return None

@@ -69,7 +69,7 @@ def names_for(user: User | None) -> Names:
 
 
 def _of_first_name(user: User, name: str) -> str | None:
-    """Return the e-mail address of the only visible person with the first name or name `name`, or None."""
+    """Return the e-mail address of the only visible person whose name or first name is `name`, or None."""
     found = people_visible_to(user).filter(Q(name__iexact=name) | Q(name__istartswith=f"{name} "))
     emails = list(found.values_list("email", flat=True)[:2])
     return emails[0] if len(emails) == 1 else None

@@ -81,8 +81,8 @@ class Section:
         return mark_safe("".join(inside))
 
     def with_words(self, words: Sequence[str]) -> "Section":
-        """Return the section with only the parts that contain all of the words. The words of its title count for each
-        part."""
+        """Return the section with only the parts that contain all of the words. A word in the section's title counts
+        for every part."""
         if not words or has_all(self.title, words):
             return self
         found = (
@@ -139,7 +139,7 @@ def document(name: str) -> Document:
 
 
 def _nodes(path: str) -> list[SyntaxTreeNode]:
-    """Return the parts of a document, with the hub's own address for the example address."""
+    """Return the parts of a document, in which the hub's own address replaces the example address."""
     text = (settings.BASE_DIR / path).read_text(encoding="utf-8")
     own = text if path == "docs/deploy.md" else text.replace("https://hub.example.com", settings.MEMORYHUB_URL)
     return SyntaxTreeNode(_PARSER.parse(own)).children
@@ -158,7 +158,7 @@ def _sections(nodes: Sequence[SyntaxTreeNode]) -> Iterator[Section]:
 
 
 def _is_picture(node: SyntaxTreeNode) -> bool:
-    """Return whether a paragraph is a picture of a page, which is left out."""
+    """Return whether a paragraph is a picture of a page. Such pictures are left out."""
     return node.type == "paragraph" and all(child.type == "image" for child in node.children[0].children)
 
 

@@ -96,7 +96,7 @@ def masked(text: str, cover: Cover) -> str:
 
 
 def leaves_pieces(old: str, new: str, cover: Cover) -> bool:
-    """Return whether the edit from `old` to `new` leaves a part of a masked value, which would be visible."""
+    """Return whether the edit from `old` to `new` leaves a part of a masked value that pages would no longer mask."""
     values, left = values_in(old, cover), Counter(new[span.start : span.end] for span in values_in(new, cover))
     first = _common(old, new) if values else 0
     last = len(old) - _common(old[first:][::-1], new[first:][::-1])

@@ -41,8 +41,8 @@ class Closed:
 
 
 def closed_by(store_id: str, states: Mapping[str, State], but: str = "") -> list[Closed]:
-    """Return the open findings whose text is in no memory after an act, except the finding `but`. At most MOST findings
-    are examined.
+    """Return the open findings whose text is no longer in their memory after an act, except the finding `but`. At most
+    MOST findings are examined.
 
     `states` is {memory id: its state after the act}.
     """

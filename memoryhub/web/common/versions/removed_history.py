@@ -79,7 +79,7 @@ def with_entries(memory: Memory, gaps: Sequence[Gap]) -> list[Gap]:
 
 
 def older_than(memory: Memory, number: int) -> MemoryVersionQuerySet:
-    """Return the versions with a lower number than `number`, newest first. Some may have been removed."""
+    """Return the existing versions with a number below `number`, newest first."""
     return MemoryVersion.objects.of_memory(memory).filter(number__lt=number).order_by("-number")
 
 
@@ -124,8 +124,8 @@ class Lost:
 
 
 def lost_of(store_id: str, seqs: Iterable[int], since: datetime | None = None) -> Lost:
-    """Return which versions that the entries `seqs` made have been removed. `since` is the time of the first of these
-    entries."""
+    """Return which of the versions that the entries `seqs` made have been removed. `since` is the time of the first of
+    these entries."""
     lost: set[str] = set()
     gone = Redaction.objects.of_chain(store_id).removed()
     for part in in_parts(seqs):

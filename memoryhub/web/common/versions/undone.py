@@ -30,8 +30,7 @@ def undone_of(store: MemoryStore, seqs: Collection[int]) -> dict[int, Undone]:
 
 
 def undo_of(store: MemoryStore, versions: Sequence[str]) -> Undone | None:
-    """Return the newest undo in force of some of these versions, or None. The undo has the number of these versions
-    that are undone."""
+    """Return the newest undo in force that undid some of these versions, with their number, or None."""
     rows: list[tuple[str, str, int]] = []
     for part in in_parts(versions):
         rows += MemoryVersion.objects.among(store.pk, part).values_list("pk", "memory_id", "seq")

@@ -68,7 +68,7 @@ def in_field(value: str) -> str:
 
 
 def scope_of(store: MemoryStore, given: QueryDict) -> Scope:
-    """Return the scope of the memory or directory in the query. Invalid ones are ignored."""
+    """Return the scope of the memory or directory in the query. Invalid values are ignored."""
     memory, path = given.get("memory", ""), given.get("path", "")
     if memory and Memory.objects.filter(store=store, pk=memory).exists():
         return Scope(memory=memory)

@@ -126,7 +126,7 @@ def lacks_memories(store_id: str, seq: int) -> bool:
 
 
 def _lacking(store_id: str, seq: int) -> set[str]:
-    """Return the ids of memories whose version right after the entry `seq` has been removed since then."""
+    """Return the ids of memories whose version that was current after the entry `seq` has been removed."""
     gone = Redaction.objects.of_chain(store_id).removed().filter(entry_seq__lte=seq).order_by("-entry_seq")
     ends = gone.values_list("memory", "superseded_seq")[:MOST_LOOKED]
     return {memory for memory, end in ends if memory and end is not None and end > seq}
@@ -152,7 +152,8 @@ def _numbered(store_id: str, numbers: Mapping[str, int]) -> list[MemoryVersion]:
 def changed_at_or_before(store_id: str, seq: int, path: str = "") -> int | None:
     """Return the seq of the last entry up to `seq` (inclusive) that changed something in the directory `path`, or None.
 
-    After MOST_LOOKED versions, return the seq of the last scanned version, from which a search can continue.
+    After a scan of MOST_LOOKED versions without a result, return the seq of the last one. A search can continue from
+    there.
     """
     older = MemoryVersion.objects.filter(store_id=store_id, seq__lte=seq).order_by("-seq")
     return _nearest(older, path)
@@ -161,7 +162,8 @@ def changed_at_or_before(store_id: str, seq: int, path: str = "") -> int | None:
 def changed_after(store_id: str, seq: int, path: str = "") -> int | None:
     """Return the seq of the first entry after `seq` that changed something in the directory `path`, or None.
 
-    After MOST_LOOKED versions, return the seq of the last scanned version, from which a search can continue.
+    After a scan of MOST_LOOKED versions without a result, return the seq of the last one. A search can continue from
+    there.
     """
     newer = MemoryVersion.objects.filter(store_id=store_id, seq__gt=seq).order_by("seq")
     return _nearest(newer, path)

@@ -38,7 +38,8 @@ _PLACE = "path-"
 class Row:
     """A memory whose path is not free.
 
-    `why` is the reason, `value` the typed other path, and `error` says what is wrong with the typed path.
+    `why` is the reason. `value` is the text in the field for another path, and `error` says what is wrong with this
+    text.
     """
 
     memory_id: str

@@ -97,7 +97,7 @@ class HoldForm(TermsForm):
         self.path: str | None = None
 
     def clean_place(self) -> str:
-        """Return the typed path, if a memory or a directory is there. Only a new directory needs a trailing slash."""
+        """Return the typed path of a memory or a directory. A directory that does not exist needs a trailing slash."""
         place = str(self.cleaned_data["place"]).strip()
         if "\0" in place or not place.startswith("/"):
             raise forms.ValidationError(gettext("A path begins with a slash: /customers/acme.md"))

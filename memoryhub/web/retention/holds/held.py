@@ -21,7 +21,7 @@ class Kept:
 
 
 def by_hold(kept: Iterable[tuple[Hold, str]]) -> list[Kept]:
-    """Return each hold of the pairs (hold, path) once, with its paths, in their order."""
+    """Return each hold of the pairs (hold, path) once, with its paths, in the order of the pairs."""
     paths: dict[str, list[str]] = {}
     found: dict[str, Hold] = {}
     for hold, path in kept:

@@ -181,7 +181,7 @@ def _line(run: Run, item: RunItem, memory: Memory | None, names: Mapping[str, st
 
 
 def _state(item: RunItem, memory: Memory | None) -> str:
-    """Return words for where a memory is now that the run moved to the trash, or ""."""
+    """Return words for the current place of a memory that the run moved to the trash; "" for any other memory."""
     if item.removal != Removal.EXPIRE or item.skipped or item.seq is None:
         return ""
     if memory is None:

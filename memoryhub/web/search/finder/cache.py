@@ -29,8 +29,8 @@ _CHUNK = 500
 class Paths:
     """A store's paths as of a moment, in several indexes by number.
 
-    `places` is {changed memory: number of the index with its newest path}; a number without an index means that it was
-    deleted. Other memories are in the first index.
+    `places` is {changed memory: number of the index with its newest path}; a number without an index means that the
+    memory was deleted. Other memories are in the first index.
     """
 
     indexes: Mapping[int, PathIndex]
@@ -67,7 +67,7 @@ class Paths:
 
 @dataclass(frozen=True, slots=True)
 class _Gone:
-    """The ids of memories that have moved to another index since, or were deleted."""
+    """The ids of the memories of an index that have moved to another index or were deleted."""
 
     places: Mapping[str, int]
     number: int

@@ -40,8 +40,9 @@ class Write(NamedTuple):
 class Group:
     """The answers that a session got, or an agent or person without a session, newest first.
 
-    `seen` has the first SHOWN answers, and `rest` is the number of the others. `since` is the oldest answer's entry,
-    after which are the writes `written` and the proposals `proposed`. `more` means that there may be further writes.
+    `seen` has the first SHOWN answers, and `rest` is the number of the others. `since` is the entry of the oldest
+    answer; the writes in `written` and the proposals in `proposed` are later. `more` means that there may be further
+    writes.
     """
 
     seen: Sequence[Seen]
@@ -90,7 +91,7 @@ def groups(readers: Mapping[Who, Sequence[Seen]], store: MemoryStore, user: User
 
 
 def _proposed(found: Sequence[Group], stores: Sequence[MemoryStore]) -> dict[str, list[Proposal]]:
-    """Return {session id: its proposals in these stores since its first answer}, by number."""
+    """Return {session id: its proposals in these stores since its first answer}, sorted by number."""
     sessions = [group.session for group in found if group.session is not None]
     if not sessions:
         return {}

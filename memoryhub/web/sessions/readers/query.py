@@ -1,8 +1,8 @@
 """Calls that showed a version, or one line in all versions that contain it, found by indexes.
 
-The tool shows a version only while it is the newest of its memory: its reads are at the version's path, between two
-entries. Other doors name the version in their entries. A repeated call is found by the call that it repeats. Only the
-newest searches are scanned for versions that they showed.
+The tool shows a version only while it is the newest of its memory. So its reads are at the version's path, between the
+entries of this version and the next. Other doors name the version in their entries. A repeated call is found by the
+call that it repeats. Only the newest searches are scanned for versions that they showed.
 """
 
 import heapq
@@ -222,7 +222,7 @@ def _sources(wanted: Wanted, ranges: Sequence[Range], low: int, high: int) -> It
 
 
 def _counted(store_id: str, seen: Sequence[Seen]) -> list[Seen]:
-    """Return the answers with each version's number of lines; the last shown line is not above it."""
+    """Return the answers with the number of lines of their versions, and with `last` not above this number."""
     totals = line_counts([store_id], {found.version.id for found in seen})
     return [_within(found, totals.get(found.version.id)) for found in seen]
 
@@ -234,7 +234,7 @@ def _within(found: Seen, total: int | None) -> Seen:
 
 
 def _walk(rows: AuditEntryQuerySet, low: int, high: int, values: int = 1) -> Iterator[Entry]:
-    """Yield the entries from the seq `low` to the seq `high`, newest first. `rows` looks for this number of
+    """Yield the entries from the seq `low` to the seq `high`, newest first. `rows` is a search for this number of
     `values`."""
     while high >= low:
         # sorted first for several values, so that the database does not read the whole chain
@@ -358,8 +358,8 @@ class _Repeats:
         self.known: dict[int, tuple[str | None, int | None, int | None]] = {}
 
     def of(self, seq: int) -> tuple[str | None, int | None, int | None]:
-        """Return the version and the first and last line of the call with the entry `seq`, if it made a wanted
-        version."""
+        """Return the version and the first and last line of the call with the entry `seq`, if it made a wanted version;
+        else three times None."""
         if seq not in self.makers:
             return None, None, None
         if seq not in self.known:

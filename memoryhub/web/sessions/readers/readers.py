@@ -48,9 +48,9 @@ class Span:
 class Followed:
     """A line, and where it is in the versions of its memory.
 
-    `told` says who added it, `lines` has its number in each version, and `now` that in the newest version (or None).
-    `gone` is the first version after the last one with the line, or None. `since` is the first version that may have
-    it. `whole` is False if not all existing versions were examined.
+    `told` says who added it, `lines` has its number in each version, and `now` its number in the newest version (None:
+    not in it). `gone` is the first version after the last one with the line, or None. `since` is the first version that
+    may have it. `whole` is False if not all existing versions were examined.
     """
 
     text: str
@@ -68,7 +68,7 @@ class Followed:
 class Recorded:
     """The past periods in which the store recorded views by people, and the current one (or None).
 
-    `always` means ever since the first of the page's versions was made.
+    `always` means that views have been recorded since the first of the page's versions was made.
     """
 
     past: Sequence[Period]
@@ -87,7 +87,8 @@ class Recorded:
 @require_GET
 @in_store(Role.VIEWER)
 def readers(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
-    """Show who has read a memory: all versions, the `version` with this number, or its line `line`.
+    """Show who has read a memory: all its versions, the version with the number `version`, or the line `line` of this
+    version.
 
     With `finding`, the id of a finding of this version, show the readers of its text in all versions.
     """
@@ -128,7 +129,7 @@ def readers(request: Request, store: MemoryStore, memory_id: str) -> HttpRespons
 
 
 def _of_finding(memory: Memory, version: MemoryVersion, id: str) -> tuple[Finding | None, Carriers | None]:
-    """Return the finding with this id (or None), and the versions with its text if it is in `version` (or None)."""
+    """Return the finding with this id, or None, and the versions with its text, or None if it is in another version."""
     finding = Finding.objects.of_memory(memory.store_id, memory.pk).filter(pk=id).first()
     is_here = finding is not None and finding.version_id == version.pk
     return finding, carriers(finding, memory, version) if finding and is_here else None

@@ -161,7 +161,8 @@ def _change(request: Request, store: MemoryStore, member: Member, role: Role) ->
 
 
 def _write(request: Request, store: MemoryStore, member: Member, role: Role | None, *, loses: bool) -> HttpResponse:
-    """Save the role of a member, or end the membership (None). `loses`: the member loses rights."""
+    """Save the role of a member, or end the membership if `role` is None. `loses` means that the member loses
+    rights."""
     me = person(request)
     behind = left_in(store, member.user, role)
     more: dict[str, Any] = by(request)

@@ -21,7 +21,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The rules of an import, the number of their item, whether they are chosen, and the store's number of rules."""
+    """The rules of an import, the number of their item, whether they are chosen, and how many rules the store has."""
 
     number: int
     rules: Sequence[Rule]
