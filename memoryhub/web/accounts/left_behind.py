@@ -18,19 +18,14 @@ MOST_NAMED = 5
 
 @dataclass(frozen=True, slots=True)
 class LeftBehind:
-    """The open work that a person leaves behind.
+    """The open work that a person leaves behind."""
 
-    `waiting` and `running` are numbers of the person's imports. `requests` are requests for a second person. `mentions`
-    counts the conversations in which the person has not answered a mention; `mentioned` are the newest of these
-    mentions.
-    """
-
-    reviews: int
-    waiting: Sequence[Import]
-    running: Sequence[Import]
-    requests: int
-    mentions: int = 0
-    mentioned: Sequence[Notice] = ()
+    reviews: int  # the number of reviews that are assigned to the person
+    waiting: Sequence[Import]  # imports that wait for a decision
+    running: Sequence[Import]  # imports that run in the person's name
+    requests: int  # open requests for a second person
+    mentions: int = 0  # conversations in which the person has not answered a mention
+    mentioned: Sequence[Notice] = ()  # the newest notices of these
 
     def __bool__(self) -> bool:
         return bool(self.reviews or self.waiting or self.running or self.requests or self.mentions)

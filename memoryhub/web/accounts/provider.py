@@ -260,8 +260,8 @@ def _fetched(url: str, *, fresh: bool = False) -> dict[str, Any]:
 
 
 def _asked(url: str, body: bytes | None, headers: dict[str, str]) -> dict[str, Any]:
-    """Return the JSON object with which an endpoint answers. Raises Refused for the status 400 to 403, else
-    Unreachable."""
+    """Return the JSON object with which an endpoint answers. Raises Refused (status 400 to 403) and Unreachable (any
+    other failure)."""
     request = urllib.request.Request(url, body, {"Accept": "application/json"} | headers)
     if (until := _silent_until.get(request.host, 0.0)) > (now := time.monotonic()):
         raise Unreachable(f"{urlsplit(url).path}: it did not answer a moment ago")

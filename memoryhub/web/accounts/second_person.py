@@ -39,17 +39,13 @@ class AnswerForm(forms.Form):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A request as pages show it.
-
-    `store` is the name of the memory store, or the subject of the act if `is_in_store` is False. `state` is the
-    request's state in the database, or `lapsed`.
-    """
+    """A request as pages show it."""
 
     request: ActRequest
     title: str | Promise
-    store: str
+    store: str  # its name; or the subject of the act, if the act belongs to no store
     is_in_store: bool
-    state: str
+    state: str  # as in the database, or `lapsed`
 
     @property
     def is_open(self) -> bool:

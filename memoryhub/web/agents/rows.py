@@ -44,18 +44,14 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class KeyRow:
-    """A key; `status` is usable, expired or revoked.
-
-    `refused` are the calls of the last REFUSED_DAYS days that were too many in a minute, or None. `tried` is the time
-    of the newest request after the key's end.
-    """
+    """A key; `status` is usable, expired or revoked."""
 
     key: Key
     scope: Scope
     status: str
     may_revoke: bool
-    refused: Refused | None = None
-    tried: datetime | None = None
+    refused: Refused | None = None  # too many calls in a minute, in the last REFUSED_DAYS days
+    tried: datetime | None = None  # the time of the newest request after the key's end
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,21 +17,15 @@ UNKNOWN = "/[redacted]"
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer to a call, as the page of its entry shows it.
-
-    `fits`: the answer matches the commitment in the entry. `rendered`: the answer is not stored and was rendered again.
-    `redacted`: a redaction made it impossible to verify the answer. `removed`: the text of the answer has been removed.
-    `masked`: some values are masked. `whole_bytes`: the size of an answer of which only the beginning is stored, else
-    empty.
-    """
+    """The answer to a call, as the page of its entry shows it."""
 
     text: str
-    fits: bool
-    redacted: bool
-    rendered: bool
-    removed: bool = False
-    masked: bool = False
-    whole_bytes: str = ""
+    fits: bool  # the answer matches the commitment in its entry
+    redacted: bool  # the answer cannot be verified, because of a redaction
+    rendered: bool  # the answer is not stored, and was rendered again
+    removed: bool = False  # the text of the answer has been removed
+    masked: bool = False  # some values are masked
+    whole_bytes: str = ""  # the size of an answer of which only the beginning is stored
 
 
 def answer_of(entry: AuditEntry, entries: Entries) -> Answer | None:

@@ -15,16 +15,12 @@ _ANSWERS = frozenset(verb.name for verb in ANSWERS)
 
 @dataclass(frozen=True, slots=True)
 class Decisions:
-    """The decisions that an entry recorded, by kind: {label: versions}.
-
-    `kept` are the memories that an undo or a restore did not change. `more` means that not all versions are listed.
-    `standing` are the ids of the versions without a later decision.
-    """
+    """The decisions that an entry recorded, by kind: {label: versions}."""
 
     versions: dict[str, list[MemoryVersion]] = field(default_factory=dict)
-    kept: list[Memory] = field(default_factory=list)
-    more: bool = False
-    standing: frozenset[str] = frozenset()
+    kept: list[Memory] = field(default_factory=list)  # the memories that an undo or a restore did not change
+    more: bool = False  # not all versions are listed
+    standing: frozenset[str] = frozenset()  # the versions without a later decision
 
 
 def decisions_of(entry: AuditEntry, details: dict[str, Any]) -> Decisions:

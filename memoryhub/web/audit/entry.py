@@ -78,18 +78,14 @@ FOR_GOOD = ("erase", "purge", "redact")
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """The input of a call, as indented JSON (`shown`) and as it was stored (`raw`).
+    """The input of a call."""
 
-    `fits`: the input matches the commitment in its entry. `redacted`: a redaction made it impossible to verify the
-    input. `masked`: some values are masked. `size`: the bytes of the full input if only a part is kept.
-    """
-
-    shown: str
-    raw: str
-    fits: bool
-    redacted: bool
-    masked: bool = False
-    size: int | None = None
+    shown: str  # as indented JSON
+    raw: str  # as it was stored
+    fits: bool  # the input matches the commitment in its entry
+    redacted: bool  # the input cannot be verified, because of a redaction
+    masked: bool = False  # some values are masked
+    size: int | None = None  # the bytes of the full input, if only a part is kept
 
     @property
     def figures(self) -> tuple[str, str]:

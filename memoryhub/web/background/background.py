@@ -80,12 +80,12 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """The database with its version and newest migration, and the bytes on the disk of the data directory."""
+    """The database with its version and newest migration, and the disk of the data directory."""
 
     database: str
     migration: str
-    free: int
-    total: int
+    free: int  # bytes
+    total: int  # bytes
     is_full: bool
 
 

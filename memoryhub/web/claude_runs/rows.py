@@ -54,17 +54,13 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """An event on the page of a run. Only the fields for its kind are set.
-
-    `html` is a text by Claude; `text` is one by a person, or one that Claude is still writing. `told` is a call that
-    ran. `words` describe the outcome of other events.
-    """
+    """An event on the page of a run. Only the fields for its kind are set."""
 
     event: ClaudeEvent
-    html: SafeString | None = None
-    text: str = ""
-    told: CallInWords | None = None
-    words: str = ""
+    html: SafeString | None = None  # a text by Claude
+    text: str = ""  # a text by a person, or one that Claude is still writing
+    told: CallInWords | None = None  # a call that ran
+    words: str = ""  # the outcome of any other event
     detail: str = ""
     by: str = ""
     edits: Sequence[str] = ()

@@ -34,15 +34,14 @@ class Thread:
     """A conversation: its comments, oldest first, and its lines in the shown text.
 
     `lines` is None if the conversation is about the whole memory, or if its lines were not found (`is_lost`).
-    `is_closed` means that the page shows only a link. `agent` is the agent that can be notified of a further comment.
-    `gone` has, for each comment, the mentioned people who can no longer read it.
     """
 
     comments: Sequence[Comment]
     lines: Lines | None
-    is_closed: bool = False
-    agent: Agent | None = None
-    notes: Mapping[str, Note] = field(default_factory=dict)
+    is_closed: bool = False  # the page shows only a link to the conversation
+    agent: Agent | None = None  # can be notified of a further comment
+    notes: Mapping[str, Note] = field(default_factory=dict)  # by comment
+    # the mentioned people who can no longer read a comment, by comment
     gone: Mapping[str, Sequence[User]] = field(default_factory=dict)
 
     @property
@@ -70,18 +69,13 @@ class Thread:
 
 @dataclass(frozen=True, slots=True)
 class Conversations:
-    """The conversations of a page: `below` has the HTML under each line, by line number; `rest` are those under the
-    whole text.
+    """The conversations of a page."""
 
-    `open` counts the unresolved conversations. `first_line` is the first line that has one, or None. `agent` is the
-    agent that can be notified of a comment on the whole memory.
-    """
-
-    below: dict[int, SafeString] = field(default_factory=dict)
-    rest: Sequence[Thread] = ()
-    open: int = 0
-    first_line: int | None = None
-    agent: Agent | None = None
+    below: dict[int, SafeString] = field(default_factory=dict)  # {line number: the HTML under this line}
+    rest: Sequence[Thread] = ()  # shown under the whole text
+    open: int = 0  # how many are not resolved
+    first_line: int | None = None  # the first line with an unresolved conversation
+    agent: Agent | None = None  # can be notified of a comment on the whole memory
 
 
 def of_memory(memory: Memory, number: int) -> list[Thread]:

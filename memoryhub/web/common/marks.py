@@ -40,17 +40,14 @@ TALKED_ABOUT = Mark("talk", "message-square", _("open conversation"))
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """The marks of a memory or directory in a list or the tree. For a directory, they describe the memories in it.
+    """The marks of a memory or directory in a list or the tree. For a directory, `waits` and `found` describe the
+    memories in it."""
 
-    `waits`: a version awaits review. `found`: `open` for open findings, `dismissed` if all were dismissed. `kept`:
-    `hold` or `pin` if one keeps the memory or directory itself, else "". `talk`: a conversation is not resolved.
-    """
-
-    waits: bool = False
-    found: str = ""
+    waits: bool = False  # a version awaits review
+    found: str = ""  # `open` or `dismissed` findings
     flagged: bool = False
-    kept: str = ""
-    talk: bool = False
+    kept: str = ""  # by a `hold` or a `pin`
+    talk: bool = False  # a conversation is not resolved
     is_directory: bool = False
 
     @property

@@ -32,19 +32,15 @@ class Newer:
 
 @dataclass(slots=True)
 class Figures:
-    """Counts of some stores.
+    """Counts of some stores."""
 
-    By (day, command), `all` counts all operations, and `ok` those without an error. `proposed` counts calls that became
-    part of a proposal, by day. `authors` counts operations by (author, ending); the ending is OK, PROPOSED or ERROR.
-    `writes` counts successful writes by author, `errors` errors by kind.
-    """
-
-    all: Counter[tuple[date, str]] = field(default_factory=Counter)
-    ok: Counter[tuple[date, str]] = field(default_factory=Counter)
-    proposed: Counter[date] = field(default_factory=Counter)
+    all: Counter[tuple[date, str]] = field(default_factory=Counter)  # operations by (day, command)
+    ok: Counter[tuple[date, str]] = field(default_factory=Counter)  # operations without an error, by (day, command)
+    proposed: Counter[date] = field(default_factory=Counter)  # calls that became part of a proposal, by day
+    # operations by (author, ending): OK, PROPOSED or ERROR
     authors: Counter[tuple[str, str]] = field(default_factory=Counter)
-    writes: Counter[str] = field(default_factory=Counter)
-    errors: Counter[str] = field(default_factory=Counter)
+    writes: Counter[str] = field(default_factory=Counter)  # successful writes by author
+    errors: Counter[str] = field(default_factory=Counter)  # errors by kind
 
     def on(self, day: date, commands: Collection[str]) -> int:
         """Return how many operations with one of the `commands` succeeded on a day."""

@@ -34,21 +34,17 @@ NEVER, SEVERAL = len(HEAT) + 1, len(HEAT) + 2
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """A rectangle of the map: `x` and `width` in per cent, `y` and `height` in pixels.
-
-    `line` is the position of the label, or 0 if there is no room for it. `heat` is the number of the colour; it is None
-    for a directory around other rectangles.
-    """
+    """A rectangle of the map: `x` and `width` in per cent, `y` and `height` in pixels."""
 
     x: float
     y: float
     width: float
     height: float
     label: str
-    line: float
+    line: float  # the position of the label, or 0 if there is no room for it
     name: str
     url: str
-    heat: int | None
+    heat: int | None  # the number of the colour; None for a directory around other rectangles
     waits: bool
 
 

@@ -25,22 +25,17 @@ class BadAsked(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Searched:
-    """The result of the search of a store.
+    """The result of the search of a store."""
 
-    `terms` are the texts to erase there, and `spellings` the spellings that were found. `near` are similar texts, which
-    are erased only if a person ticks them. `held` are the legal holds that forbid the erasure. `elsewhere` counts the
-    texts that people have to change themselves. `imports` are the ids of the open imports that the erasure cancels.
-    """
-
-    terms: tuple[str, ...]
-    digest: str
-    spellings: tuple[Spelling, ...]
-    near: tuple[Spelling, ...]
+    terms: tuple[str, ...]  # the texts to erase
+    digest: str  # of their places
+    spellings: tuple[Spelling, ...]  # of these texts that were found
+    near: tuple[Spelling, ...]  # similar texts, which are erased only if they are ticked
     places: int
     memories: int
-    held: tuple[str, ...]
-    elsewhere: int
-    imports: tuple[str, ...]
+    held: tuple[str, ...]  # the legal holds that forbid the erasure
+    elsewhere: int  # how many texts people have to change themselves
+    imports: tuple[str, ...]  # the open imports that the erasure cancels
 
     @classmethod
     def of(cls, found: Found, near: Sequence[Spelling], terms: Sequence[str]) -> Searched:
@@ -55,23 +50,18 @@ class Searched:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The texts and the stores of a request, and the results so far by store.
+    """The texts and the stores of a request, and the results so far by store."""
 
-    `off` are the spellings that the person unticked, `on` those that the person ticked. `left_out` are the unticked
-    stores; `large` are stores whose search would take too long. `erased` has the erased texts of each finished store,
-    `left` the spellings that were kept there. `group` is in the audit entry of each erasure.
-    """
-
-    group: str
+    group: str  # in the audit entry of each erasure
     subject: tuple[str, ...]
     stores: tuple[str, ...]
     searched: Mapping[str, Searched] = field(default_factory=dict)
-    off: frozenset[str] = frozenset()
-    on: frozenset[str] = frozenset()
-    left_out: frozenset[str] = frozenset()
-    large: tuple[str, ...] = ()
-    erased: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    left: frozenset[str] = frozenset()
+    off: frozenset[str] = frozenset()  # unticked spellings
+    on: frozenset[str] = frozenset()  # spellings that were ticked by the person, not by default
+    left_out: frozenset[str] = frozenset()  # unticked stores
+    large: tuple[str, ...] = ()  # stores whose search would take too long
+    erased: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # the erased texts of each finished store
+    left: frozenset[str] = frozenset()  # spellings that were kept on purpose
 
     @classmethod
     def new(cls, subject: Sequence[str], stores: Sequence[str], at: Any) -> Asked:

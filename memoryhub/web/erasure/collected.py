@@ -46,8 +46,7 @@ VERSIONS = 100
 class Part:
     """The contents of the archive for one store: its directory, and the rows of the report.
 
-    Some reads may be unknown: entries or versions were removed (`is_cut`), Claude read a copy (`was_copied`), the texts
-    were in a download (`was_exported`), or not every search was examined (`unsearched`).
+    Some reads may be unknown: `is_cut` and the fields after it say why.
     """
 
     store: MemoryStore
@@ -60,10 +59,10 @@ class Part:
     listed: list[Mapping[str, Any]] = field(default_factory=list)
     read: list[Mapping[str, Any]] = field(default_factory=list)
     elsewhere: list[JsonRow] = field(default_factory=list)
-    is_cut: bool = False
-    was_copied: bool = False
-    was_exported: bool = False
-    unsearched: bool = False
+    is_cut: bool = False  # entries or versions were removed
+    was_copied: bool = False  # Claude read a copy of the store
+    was_exported: bool = False  # the texts were in a download
+    unsearched: bool = False  # not every search was examined
 
     @property
     def may_lack_reads(self) -> bool:

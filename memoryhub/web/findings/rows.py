@@ -55,12 +55,7 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A finding as a row.
-
-    `shown` is None if the text no longer exists or was not read. `standing` are the versions known to contain the
-    value. `frozen` is the legal hold that forbids changes, `closer` the entry of the act that removed the text.
-    `origin` is the author of an imported version; `entry` is then the import.
-    """
+    """A finding as a row."""
 
     finding: Finding
     store: MemoryStore
@@ -69,16 +64,16 @@ class Item:
     group: Group
     label: str
     icon: str
-    shown: SafeString | None
-    entry: AuditEntry | None
-    origin: Origin | None
+    shown: SafeString | None  # None if the text no longer exists or was not read
+    entry: AuditEntry | None  # that made the version, or the entry of its import
+    origin: Origin | None  # the author of an imported version
     session: str | None
-    standing: Standing | None
+    standing: Standing | None  # the versions known to contain the value
     may_decide: bool
     may_erase: bool
-    frozen: Hold | None
+    frozen: Hold | None  # the legal hold that forbids changes
     url: str
-    closer: AuditEntry | None
+    closer: AuditEntry | None  # the entry of the act that removed the text
 
     @property
     def may_edit(self) -> bool:

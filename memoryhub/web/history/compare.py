@@ -37,19 +37,16 @@ MOST_TICKS = 100
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The options of a comparison; the URL leaves out default values.
+    """The options of a comparison; the URL leaves out default values."""
 
-    `name` replaces the number `old` in the URL; `old` is 0 for an empty text. A decision leads back to the page `back`.
-    """
-
-    old: int
+    old: int  # 0 for a comparison with an empty text
     new: int
-    name: str = ""
+    name: str = ""  # in the URL in place of `old`
     mode: str = "unified"
     ignore_whitespace: bool = False
     whole: bool = False
     after: int = 0
-    back: str = ""
+    back: str = ""  # the page to which a decision leads back
 
     @classmethod
     def of(cls, request: Request, old: int, new: int, name: str = "") -> "Options":

@@ -49,9 +49,7 @@ class Row:
     """A version on the timeline.
 
     `added` and `removed` count lines against the previous version. Both are None if a text no longer exists, or if
-    counting would take too long; `compare_url` then links to the comparison. `moved_from` is the previous path if it
-    differs. `gap` is the range of removed versions below this one. `origin` is the author of an imported version,
-    `proposed` the agent that proposed it, `decided` the last decision.
+    counting takes too long.
     """
 
     version: MemoryVersion
@@ -61,15 +59,15 @@ class Row:
     key: Key | None
     added: int | None
     removed: int | None
-    moved_from: str | None
+    moved_from: str | None  # the previous path, if it differs
     is_current: bool
     merged: MergedWith | None
     redaction: Mark | None
-    gap: Gap | None
-    origin: Origin | None = None
-    proposed: Proposed | None = None
-    decided: Review | None = None
-    compare_url: str = ""
+    gap: Gap | None  # the removed versions below this one
+    origin: Origin | None = None  # the author of an imported version
+    proposed: Proposed | None = None  # the agent that proposed the version
+    decided: Review | None = None  # the last decision
+    compare_url: str = ""  # set if counting the lines takes too long
 
 
 @require_GET

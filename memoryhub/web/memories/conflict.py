@@ -38,19 +38,15 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class MergePage:
-    """The content of the conflict page.
-
-    `theirs` is None if the memory was deleted. `opened` is None if the version that the person edited no longer exists.
-    `entry` is the audit entry of `theirs`. `asks` means that the person tried to save with `left` conflicts.
-    """
+    """The content of the conflict page."""
 
     form: EditForm | NewMemoryForm
-    opened: MemoryVersion | None
-    theirs: MemoryVersion | None
-    entry: AuditEntry | None
+    opened: MemoryVersion | None  # None if the version that the person edited no longer exists
+    theirs: MemoryVersion | None  # None if the memory was deleted
+    entry: AuditEntry | None  # of `theirs`
     blocks: Sequence[Block]
-    left: int
-    asks: bool
+    left: int  # the number of conflicts in the text
+    asks: bool  # the person has tried to save with these conflicts
     has_base: bool
     they_changed: diffs.Diff | None
     saving_changes: diffs.Diff | None

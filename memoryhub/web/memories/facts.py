@@ -13,19 +13,14 @@ from memoryhub.web.common.versions.origins import Origin
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Facts about a memory.
+    """Facts about a memory."""
 
-    `created`, `changed` and `read` are the entries of the first version, of the newest version and of an agent's last
-    read, or None. `creator` and `changer` are the authors of these versions if they were imported. `agents` wrote the
-    memory, if there are several.
-    """
-
-    created: AuditEntry | None
-    changed: AuditEntry | None
-    read: AuditEntry | None
-    creator: Origin | None = None
-    changer: Origin | None = None
-    agents: Sequence[Agent] = ()
+    created: AuditEntry | None  # the entry of the first version
+    changed: AuditEntry | None  # the entry of the newest version
+    read: AuditEntry | None  # the entry of the last read by an agent
+    creator: Origin | None = None  # the author of the first version, if it was imported
+    changer: Origin | None = None  # the author of the newest version, if it was imported
+    agents: Sequence[Agent] = ()  # that wrote the memory, if there are several
 
 
 def find(store: MemoryStore, memory_id: str, *, live: bool = True) -> Memory:

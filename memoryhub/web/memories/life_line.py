@@ -95,18 +95,14 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class LifeLine:
-    """A memory's life line.
-
-    `gaps` are (x, width) of the periods in the trash. `here` is the position of the page's moment, or None. `reach` is
-    the width of a column in per cent, `present` the position of the first drawn version.
-    """
+    """A memory's life line."""
 
     memory: Memory
     marks: Sequence[Column]
-    reach: float
-    present: float
-    gaps: Sequence[tuple[float, float]]
-    here: float | None
+    reach: float  # the width of a column in per cent
+    present: float  # the position of the first drawn version
+    gaps: Sequence[tuple[float, float]]  # (x, width) of each period in the trash, in per cent
+    here: float | None  # the position of the moment that the page is about
     says: str
 
     @property

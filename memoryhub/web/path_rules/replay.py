@@ -43,39 +43,30 @@ class Outcome(NamedTuple):
 
 @dataclass(slots=True)
 class Group:
-    """The calls of one agent that one rule would refuse, hold back or hide. `number` is the rule's number, from 1.
+    """The calls of one agent that one rule would refuse, hold back or hide."""
 
-    `is_over` means that the sessions of these calls may open no further proposal. `examples` are (path, seq of the
-    entry); `more` says that there are other paths.
-    """
-
-    number: int
+    number: int  # of the rule, from 1
     agent: str
     is_refusal: bool
     hides: bool = False
-    is_over: bool = False
+    is_over: bool = False  # the sessions of these calls may open no further proposal
     calls: int = 0
-    examples: list[tuple[str, int]] = field(default_factory=list)
-    more: bool = False
+    examples: list[tuple[str, int]] = field(default_factory=list)  # (path, seq of the entry)
+    more: bool = False  # there are other paths
 
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """The result of a replay of `calls` calls.
-
-    `is_cut`: not all calls since `since` were read. `left_from`: entries before this time were removed (None: none
-    were). `more` counts the done calls that would be refused or proposed. `fewer` counts the refused or proposed calls
-    that would be done. `opened` is the number of proposals that would have been opened.
-    """
+    """The result of a replay of `calls` calls."""
 
     since: datetime
     calls: int
-    is_cut: bool
+    is_cut: bool  # not all calls since `since` were read
     groups: Sequence[Group]
-    more: int
-    fewer: int
-    opened: int
-    left_from: datetime | None = None
+    more: int  # calls that were done, but would be refused or proposed
+    fewer: int  # calls that were refused or proposed, but would be done
+    opened: int  # proposals that would have been opened
+    left_from: datetime | None = None  # entries before this time were removed (None: none since `since`)
 
     @property
     def refused(self) -> int:

@@ -43,37 +43,28 @@ Change: TypeAlias = tuple[tuple[PathRule, ...], tuple[PathRule, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A rule in the list.
-
-    If a path is asked about, `why` says why the rule decides or does not. `is_over`: its last day is over.
-    `unreachable` is the number of an earlier rule that always decides first, or 0. `idle` says why the rule applies to
-    no key, or is empty.
-    """
+    """A rule in the list."""
 
     number: int
     rule: PathRule
     sentence: str
-    why: str = ""
+    why: str = ""  # why the rule decides about the path in question, or does not
     decides: bool = False
-    is_over: bool = False
-    unreachable: int = 0
+    is_over: bool = False  # the last day of the rule is over
+    unreachable: int = 0  # the number of an earlier rule that always decides first
     lines: "LinesNow | None" = None
-    idle: str = ""
+    idle: str = ""  # why the rule applies to no key
 
 
 @dataclass(frozen=True, slots=True)
 class LinesNow:
-    """The current position of the protected lines of a rule; `address` is the URL of the text in which they were
-    chosen.
-
-    `first` and `last` are their numbers, or 0 if no line is left. `is_text_gone` means that this text no longer exists:
-    then every line is protected.
-    """
+    """The current position of the protected lines of a rule. `address` is the URL of the text in which they were
+    chosen."""
 
     address: str
-    first: int = 0
+    first: int = 0  # 0 if no line is left
     last: int = 0
-    is_text_gone: bool = False
+    is_text_gone: bool = False  # this text no longer exists, so every line is protected
 
     @property
     def is_protected(self) -> bool:

@@ -51,28 +51,21 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One memory of a proposal: its row in the plan, its outline, and the findings in its new lines.
-
-    `outcome` is `merged`, `part` (of it was merged), `left`, or `there` (the memory already had the change). `heads`
-    makes the HTML above each hunk; `lined` that of line numbers and comments. `beside` has comments on lines that are
-    not shown. `editor` is the open editor. `is_screened` is False if the rules did not check the text, for lack of
-    room. `stopped` is the limit that stops the merge. `others` are numbers of other open proposals about the memory.
-    `is_gone`: the memory no longer exists.
-    """
+    """One memory of a proposal: its row in the plan, its outline, and the findings in its new lines."""
 
     row: plan_rows.Row
     outline: Outline
     found: Sequence[Found]
-    outcome: str = ""
-    heads: Heads | None = None
-    may_edit: bool = False
+    outcome: str = ""  # of a decision: `merged`, `part`, `left`, or `there` (the memory had the change already)
+    heads: Heads | None = None  # makes the HTML above each hunk
+    may_edit: bool = False  # whether the page shows the whole text
     editor: Editor | None = None
-    lined: Lined | None = None
-    beside: str = ""
-    is_screened: bool = False
-    stopped: str = ""
-    others: Sequence[int] = ()
-    is_gone: bool = False
+    lined: Lined | None = None  # makes the HTML of line numbers, and of comments below lines
+    beside: str = ""  # comments on lines that are not shown
+    is_screened: bool = False  # False if the page had no room for the text: then the rules did not check it
+    stopped: str = ""  # a sentence on the limit that stops the merge
+    others: Sequence[int] = ()  # the numbers of other open proposals about the memory
+    is_gone: bool = False  # the memory no longer exists
 
     @property
     def diff(self) -> Diff | None:

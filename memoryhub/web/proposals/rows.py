@@ -21,36 +21,28 @@ FEW = 3
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """The change that a proposal makes to one memory. `name` is the memory's name in the plan, `to` its new path or "".
+    """The change that a proposal makes to one memory."""
 
-    `kind` is one of KINDS. `calls` is {id of a change: the number of its call's entry}. `number` is that of the newest
-    change. `rule` is the number of the path rule that held this change back, or None.
-    """
-
-    name: str
-    kind: str
+    name: str  # of the memory in the plan
+    kind: str  # one of KINDS
     path: str
-    to: str
-    calls: Mapping[str, int]
-    number: int
-    rule: int | None = None
+    to: str  # the new path, or empty
+    calls: Mapping[str, int]  # {id of a change: the number of its call's entry}
+    number: int  # the number of the newest change
+    rule: int | None = None  # the path rule that held the newest change back, by its number
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A proposal, the name of its agent, the name of its session or "", and its memories.
-
-    `assigned` is the person who is to decide, and `reviewers` are the other people to choose from. `looking` is another
-    person who has the proposal open.
-    """
+    """A proposal, the name of its agent, the name of its session or "", and its memories."""
 
     proposal: Proposal
     agent: str
     session: str
     outlines: Sequence[Outline]
-    assigned: User | None = None
-    reviewers: Sequence[User] = ()
-    looking: User | None = None
+    assigned: User | None = None  # who is to decide
+    reviewers: Sequence[User] = ()  # the other people to choose from
+    looking: User | None = None  # another person who has the proposal open
 
     @property
     def count(self) -> int:

@@ -23,11 +23,8 @@ from memoryhub.web.retention import sentences
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A policy in words, with the number of `memories` to which it applies, and of items that are `overdue`.
-
-    The moments are the earliest ones among these memories: unread since, unchanged since, and created or restored
-    (`begun`).
-    """
+    """A policy in words, and how many memories it applies to. The moments are the earliest ones among these
+    memories."""
 
     name: str
     pattern: str
@@ -36,8 +33,8 @@ class Row:
     memories: int
     unread_since: datetime | None
     unchanged_since: datetime | None
-    begun: datetime | None
-    overdue: int
+    begun: datetime | None  # created or restored
+    overdue: int  # a number of items
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -15,18 +15,14 @@ from memoryhub.web.retention import sentences
 
 @dataclass(frozen=True, slots=True)
 class Fate:
-    """The policy that applies to a memory, and the rule of this policy that is due next.
-
-    `due` is None if no rule will be due. `why` is the reason in words. `is_over` means that the rule is already due,
-    `is_approved` that a person's approval keeps the memory.
-    """
+    """The policy that applies to a memory, and the rule of this policy that is due next."""
 
     policy: Policy | None
-    due: Due | None
-    why: str
-    is_over: bool
+    due: Due | None  # None if no rule will be due
+    why: str  # the reason in words
+    is_over: bool  # the rule is already due
     is_live: bool
-    is_approved: bool = False
+    is_approved: bool = False  # a person's approval keeps the memory
 
     @property
     def is_unless_read(self) -> bool:
@@ -37,15 +33,11 @@ class Fate:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """The pins and holds on a memory, and its fate.
-
-    `fate` is None for a live memory without policies. `held_until` is the end of the last pin or hold, or None if one
-    has no last day.
-    """
+    """The pins and holds on a memory, and its fate."""
 
     holds: Sequence[Hold]
-    fate: Fate | None
-    held_until: datetime | None = None
+    fate: Fate | None  # None for a live memory without policies
+    held_until: datetime | None = None  # None if a pin or hold has no last day
 
     @property
     def legal(self) -> Hold | None:

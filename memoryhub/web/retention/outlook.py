@@ -79,17 +79,14 @@ class Soon:
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """The items that policies would remove from a store at the moment `at` (`all`), and charts of the weeks around it.
-
-    `held` counts the memories that stay because of a hold or a pin; `spared` are the first of them by path. `approved`
-    counts those that stay because a person wrote or approved them.
-    """
+    """The items that policies would remove from a store at the moment `at` (`all`), and charts of the weeks around
+    it."""
 
     at: datetime
     all: Some
-    held: int
-    approved: int
-    spared: Sequence[Named]
+    held: int  # how many memories stay because of a hold or a pin
+    approved: int  # how many memories stay because a person wrote or approved them
+    spared: Sequence[Named]  # the first of the `held` memories, by path
     difference: Difference | None
     pictures: Sequence[Picture]
     soon: Soon | None

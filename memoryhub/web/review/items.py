@@ -47,13 +47,7 @@ MOST_ROWS = 60
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A version with everything that a person needs to decide about it.
-
-    `diff` is None if a text was redacted, or if comparing takes too long (`too_large`); `hidden_rows` counts the lines
-    cut from it. An approval includes `earlier` versions. `claim` is that of another person. `flagged` is the review
-    that set the flag, `frozen` the legal hold that freezes the text. `since_approved` joins the changes that the person
-    has not approved. `assigned` is the reviewer, and `reviewers` are the other people to choose from.
-    """
+    """A version with everything that a person needs to decide about it."""
 
     longest_note: ClassVar = LONGEST_NOTE
 
@@ -64,20 +58,20 @@ class Item:
     entry: AuditEntry | None
     session: str | None
     may_decide: bool
-    earlier: int = 0
-    diff: Diff | None = None
+    earlier: int = 0  # how many earlier versions an approval includes
+    diff: Diff | None = None  # None if a text was redacted, or if comparing takes too long
     too_large: bool = False
-    hidden_rows: int = 0
+    hidden_rows: int = 0  # lines that were cut from the diff
     reads: tuple[Read, ...] = ()
-    claim: Claim | None = None
-    flagged: Review | None = None
-    frozen: Hold | None = None
+    claim: Claim | None = None  # of another person
+    flagged: Review | None = None  # the review that set the flag
+    frozen: Hold | None = None  # the legal hold that freezes the text
     decided: Review | None = None
     cover: masking.Cover = masking.NOTHING
     marks: Marks = UNMARKED
-    since_approved: Since | None = None
-    assigned: User | None = None
-    reviewers: Sequence[User] = ()
+    since_approved: Since | None = None  # all changes that the person has not approved
+    assigned: User | None = None  # who is to review the memory
+    reviewers: Sequence[User] = ()  # the other people to whom the review can be assigned
 
     @property
     def is_open(self) -> bool:

@@ -76,28 +76,22 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a search continues, and its progress: the scanned memories (`looked`) and old versions (`old`), of `total`
-    live memories.
-
-    `found` counts memories with matches, `found_old` those that match only in old versions. `shown` and `versions`
-    count matches on the current page. `spent` is in seconds. `seen` are the words that occur anywhere, `most` the most
-    words that occur in one version; both are numbers with a bit for each word.
-    """
+    """Where a search continues, and its progress."""
 
     store: str = ""
     kind: str = LIVE
     key: Key = ()
-    looked: int = 0
-    old: int = 0
-    total: int = 0
-    found: int = 0
-    shown: int = 0
-    versions: int = 0
+    looked: int = 0  # scanned memories
+    old: int = 0  # scanned old versions
+    total: int = 0  # live memories to scan
+    found: int = 0  # memories with matches
+    shown: int = 0  # memories with matches on this page
+    versions: int = 0  # versions with matches on this page
     last: str = ""
-    spent: float = 0.0
-    found_old: int = 0
-    seen: int = 0
-    most: int = 0
+    spent: float = 0.0  # seconds
+    found_old: int = 0  # memories that match only in old versions
+    seen: int = 0  # the words that occur anywhere, one bit for each word
+    most: int = 0  # the most words that occur in one version, one bit for each word
 
     def __str__(self) -> str:
         values = [getattr(self, name) for name in self.__slots__]

@@ -40,28 +40,22 @@ BEGINNING = Substr("message", 1, len(PROPOSED) + 1)
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call of a session.
-
-    `version` is the version that the call read or made; None for no version or several. For a read, `lines` is the
-    range of lines in the answer, and `passage` is their text, if available. For a version that the call made, `change`
-    has the diff, of which `hidden_rows` rows are left out, and `decided` is the last decision. `raw` is the input as
-    sent, if requested, or its beginning (`is_raw_cut`).
-    """
+    """A call of a session."""
 
     entry: AuditEntry
     store: MemoryStore
-    version: MemoryVersion | None
+    version: MemoryVersion | None  # that the call read or made; None for no version or several
     version_url: str
     memory_url: str | None
     error: str
-    lines: tuple[int, int] | None
+    lines: tuple[int, int] | None  # the range of lines in the answer, if the call read the version
     is_whole: bool
-    change: Change | None
-    hidden_rows: int
-    passage: Passage | None = None
-    decided: Review | None = None
-    raw: str = ""
-    is_raw_cut: bool = False
+    change: Change | None  # with the diff, if the call made the version
+    hidden_rows: int  # of the diff
+    passage: Passage | None = None  # the text of `lines`; None if it is not available or has no room
+    decided: Review | None = None  # the last decision about the version that the call made
+    raw: str = ""  # the input as it was sent, if requested
+    is_raw_cut: bool = False  # `raw` is only the beginning
 
     @property
     def key(self) -> tuple[str, int]:

@@ -141,17 +141,14 @@ def _is_before(entry: AuditEntry, chain: str, seq: int, at: datetime) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """The calls of a session in a store that showed or made versions: {version id: calls, newest first}.
-
-    `looked` are the version ids to consider; those that exist are in `versions`. `cut` means that there may be more.
-    """
+    """The calls of a session in a store that showed or made versions."""
 
     store: MemoryStore
-    calls: Mapping[str, Sequence[_Call]]
-    looked: Sequence[str]
-    versions: Mapping[str, MemoryVersion]
-    totals: Mapping[str, int]
-    cut: bool
+    calls: Mapping[str, Sequence[_Call]]  # by version id, newest first
+    looked: Sequence[str]  # the version ids to consider
+    versions: Mapping[str, MemoryVersion]  # those of them that exist
+    totals: Mapping[str, int]  # the line counts of the versions
+    cut: bool  # there may be more versions
 
 
 def _seen(session: Session, store: MemoryStore, moment: Moment) -> _Seen:

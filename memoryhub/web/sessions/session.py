@@ -46,11 +46,7 @@ _LAST = "sesn_~"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A session in a store's list.
-
-    Its first COUNTED calls are counted; `more` means that there are further ones. `cut` means that entries of earlier
-    calls may have been removed. `marks` say whether a version that it wrote has an open finding.
-    """
+    """A session in a store's list. Its first COUNTED calls in the store are counted."""
 
     session: Session
     first_seq: int
@@ -60,9 +56,9 @@ class Row:
     writes: int
     proposed: int
     errors: int
-    more: bool
-    cut: bool
-    marks: Marks = UNMARKED
+    more: bool  # there are further calls
+    cut: bool  # entries of earlier calls may have been removed
+    marks: Marks = UNMARKED  # an open finding in a version that the session wrote
 
 
 @require_GET
@@ -204,7 +200,6 @@ def session(request: Request, session_id: str) -> HttpResponse:
 
 
 def _curated(stores: Sequence[MemoryStore], user: User) -> list[MemoryStore]:
-    """Return the stores in which the person is at least a curator."""
     roles = ((store, user.role_in(store)) for store in stores)
     return [store for store, role in roles if role is not None and role.includes(Role.CURATOR)]
 

@@ -23,23 +23,17 @@ NAMED = 2
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Who has read a text: the number of `sessions`, without the one that wrote the text, and of `agents` that read it
-    without a session.
+    """Who has read a text, and what they wrote afterwards."""
 
-    `written` and `proposed` are what these sessions wrote and proposed afterwards: one write for each path, oldest
-    first. `writers` and `proposers` count the sessions that did. `more`, `more_written` and `more_did` mean that there
-    may be further readers, writes, and sessions that wrote or proposed.
-    """
-
-    sessions: int
-    agents: int
-    written: Sequence[Write]
-    more: bool
-    more_written: bool
-    proposed: Sequence[Proposal] = ()
-    writers: int = 0
-    proposers: int = 0
-    more_did: bool = False
+    sessions: int  # that have read the text, without the one that wrote it
+    agents: int  # that have read the text without a session
+    written: Sequence[Write]  # by these sessions, one write for each path, oldest first
+    more: bool  # there may be further readers
+    more_written: bool  # there may be further writes
+    proposed: Sequence[Proposal] = ()  # proposals to which these sessions added
+    writers: int = 0  # the sessions that wrote
+    proposers: int = 0  # the sessions that proposed
+    more_did: bool = False  # further sessions may have written or proposed
 
     @property
     def all_did(self) -> bool:

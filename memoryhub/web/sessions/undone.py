@@ -17,20 +17,15 @@ MOST_WRITES = 2_000
 
 @dataclass(frozen=True, slots=True)
 class UndoneThere:
-    """What was undone of a session in a store: `writes` is {seq of a write: its undo}; `of` is the number of all its
-    writes.
-
-    `entry` is the newest undo, `by_several` means that there are earlier ones. `again` is the undo of the newest undo.
-    `is_whole` means that nothing is left to undo.
-    """
+    """What was undone of a session in a store."""
 
     store: MemoryStore
-    writes: Mapping[int, Undone]
-    entry: AuditEntry
-    of: int
-    by_several: bool
-    again: Undone | None
-    is_whole: bool
+    writes: Mapping[int, Undone]  # {seq of a write: its undo}
+    entry: AuditEntry  # of the newest undo
+    of: int  # the number of all writes of the session
+    by_several: bool  # there are earlier undos
+    again: Undone | None  # the undo of the newest undo
+    is_whole: bool  # nothing is left to undo
 
     @property
     def is_in_force(self) -> bool:

@@ -46,21 +46,17 @@ MOST_DELETIONS = 200
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that happened without a person: a sentence, and the URL of its details.
-
-    `asks` means that something failed or waits for a decision. `back` is the URL of a page that can undo it, or empty;
-    `verb` is the label of this link (empty: “Undo”). `by_admin` means that only an admin can undo it.
-    """
+    """Something that happened without a person: a sentence, and the URL of its details."""
 
     icon: str
     words: str
     at: datetime
     url: str
     store: str = ""
-    asks: bool = False
-    back: str = ""
-    verb: str = ""
-    by_admin: bool = False
+    asks: bool = False  # something failed or waits for a decision
+    back: str = ""  # the URL of a page that can undo it
+    verb: str = ""  # the label of the link to `back` (empty: “Undo”)
+    by_admin: bool = False  # only an admin can undo it
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +100,7 @@ def _work(seen: _Seen) -> Iterator[Event]:
 
 
 def _runs(seen: _Seen) -> Iterator[Event]:
-    """Yield recent runs of the hub that changed something, and all runs that wait for a decision."""
+    """Yield recent runs that the hub started and that changed something, and all runs that wait for a decision."""
     of_stores = Q(store__in=seen.stores) | (Q(store=None) if seen.user.is_superuser else Q(pk__in=[]))
     did = Q(expired__gt=0) | Q(purged__gt=0) | Q(versions__gt=0) | Q(entries__gt=0)
     recent = Q(did, pk__gte=_first_id(ids.RUN, seen.since), started_by=None) | Q(state=RunState.WAITING)
@@ -198,7 +194,6 @@ def _deletions(seen: _Seen) -> Iterator[Event]:
 
 
 def _deleted_by_agents() -> MemoryQuerySet:
-    """Return the memories in the trash that agents deleted."""
     # only versions by agents have a review state
     return Memory.objects.in_trash().filter(expired_by=None, head__review_state__isnull=False)
 

@@ -46,26 +46,21 @@ class Proposed:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The outcome of a call. If the call was not run, `refused` says why, and `status` is the HTTP status.
-
-    `block` is the tool_result as JSON. `entry` is the audit entry, or None; `words` is a sentence on it, and `call` the
-    recorded call. `masked` means that there are masked values. `memory` is the id of the call's memory. `is_kept_back`:
-    the answer is not shown, because it contains a part of a masked value.
-    """
+    """The outcome of a call. If the call was not run, `refused` says why."""
 
     text: str = ""
     is_error: bool = False
-    masked: bool = False
+    masked: bool = False  # some values are masked
     refused: str = ""
-    status: int = 0
+    status: int = 0  # the HTTP status of the refusal
     entry: AuditEntry | None = None
-    words: str = ""
-    call: Call | None = None
+    words: str = ""  # a sentence on the entry
+    call: Call | None = None  # as it is recorded
     changes: Sequence[Change] = ()
     more_changes: bool = False
     proposed: Sequence[Proposed] = field(default=())
-    memory: str | None = None
-    is_kept_back: bool = False
+    memory: str | None = None  # the id of the memory that the call concerned
+    is_kept_back: bool = False  # nothing is shown, because a part of a masked value would be visible
 
     @property
     def block(self) -> str:

@@ -67,7 +67,6 @@ def _too_much(error: TooMuch) -> str:
 
 
 def _keys_that_no_longer_work(acts: Any) -> list[Key]:
-    """Return the keys of the session that were revoked or have expired."""
     used = set(acts.filter(actor_kind=ActorKind.KEY).order_by().distinct())
     found = Key.objects.filter(pk__in=used).select_related("agent")
     works = set(Key.objects.filter(pk__in=used).usable(timezone.now()).values_list("pk", flat=True))

@@ -26,17 +26,13 @@ MOST_LATER = 5
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The diffs that a URL asks for: only that of one `memory`, or all if this is empty.
+    """The diffs that a URL asks for."""
 
-    With `before`, this diff leads to the text before the change. `after` is the number of rows to skip. `query` is the
-    rest of the query string, `path` the path of the page's URL.
-    """
-
-    memory: str = ""
-    before: bool = False
-    after: int = 0
-    query: str = ""
-    path: str = ""
+    memory: str = ""  # if the URL asks for a single diff
+    before: bool = False  # this diff leads to the text before the change
+    after: int = 0  # the number of rows to skip
+    query: str = ""  # the rest of the query string
+    path: str = ""  # of the page's URL
 
     @classmethod
     def of(cls, given: QueryDict, path: str = "") -> "Wanted":
@@ -58,26 +54,20 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One change, with its diffs (None: not shown, or none exists).
-
-    `diff` leads from the current text to the new one, `before_diff` to the one before the change. `options` are the
-    buttons of a problem; `asked` means that the problem has its own buttons. `later` are the newest versions by others
-    after the undone ones, with their entries; `more_later` counts the rest. `rivals` are memories that may need the
-    same path.
-    """
+    """One change, with its diffs (None: not shown, or none exists)."""
 
     change: Change
-    diff: Diff | None
-    before_diff: Diff | None
-    options: Sequence[Option]
-    asked: bool
+    diff: Diff | None  # from the current text to the new one
+    before_diff: Diff | None  # from the current text to the one before the change
+    options: Sequence[Option]  # the buttons of a problem
+    asked: bool  # the problem has its own buttons
     left_out: bool
-    later: Sequence[tuple[MemoryVersion, AuditEntry | None]]
-    more_later: int
-    closed: bool
+    later: Sequence[tuple[MemoryVersion, AuditEntry | None]]  # versions by others after the undone ones, newest first
+    more_later: int  # the number of older ones that are left out
+    closed: bool  # a link opens the diff separately
     before_closed: bool
     wanted: "Wanted"
-    rivals: Sequence[Rival] = ()
+    rivals: Sequence[Rival] = ()  # other memories that may need the same path
 
     @property
     def sides(self) -> Sides:
@@ -96,21 +86,16 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """The content of a preview.
+    """The content of a preview."""
 
-    `whole` are the changes with diffs, `briefly` those that are only listed, `unasked` the problems without their own
-    buttons. `plain` is the number of changes without a problem or a hold; `plain_effects` are their effects. `counts`
-    is {effect: number of memories} for the current choices, `count` the number of memories that change.
-    """
-
-    whole: Sequence[Row]
-    briefly: Sequence[Row]
-    unasked: Sequence[Change]
-    counts: dict[str, int]
+    whole: Sequence[Row]  # changes with their diffs
+    briefly: Sequence[Row]  # changes that are only listed
+    unasked: Sequence[Change]  # problems without their own buttons
+    counts: dict[str, int]  # {effect: number of memories}, with the current choices
     problems: int
-    plain: int
-    count: int
-    plain_effects: str
+    plain: int  # how many changes have neither a problem nor a legal hold
+    count: int  # how many memories change, with the current choices
+    plain_effects: str  # the effects of the `plain` changes
 
 
 Covers = Callable[[str, Sequence[Change], Mapping[str, str]], Mapping[str, masking.Cover]]

@@ -86,18 +86,14 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A reader's call that wrote something after the read.
-
-    `is_reverted`: people have reverted it. `is_elsewhere`: it is in another store. `too` means that it is ticked to be
-    undone, `flag` that its memory is ticked to be flagged.
-    """
+    """A reader's call that wrote something after the read."""
 
     write: Write
-    is_elsewhere: bool
-    is_reverted: bool
+    is_elsewhere: bool  # in another store than the undo
+    is_reverted: bool  # by people
     is_flagged: bool
-    too: bool
-    flag: bool
+    too: bool  # ticked to be undone
+    flag: bool  # the memory is ticked to be flagged
 
     @property
     def path(self) -> str:

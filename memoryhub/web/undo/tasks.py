@@ -28,12 +28,7 @@ WHOLE = Scope()
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One restore or undo: `plan` makes the preview, and `apply` carries it out with (choices, digest, act, ticks).
-
-    `spread` returns the readers of undone versions, and their later writes. `lost` returns the versions to undo that
-    retention has removed. `lacks` means that retention has removed memories of the moment to restore. `version` is set
-    if only this version is undone.
-    """
+    """One restore or undo: `plan` makes the preview, and `apply` carries it out with (choices, digest, act, ticks)."""
 
     verb: Literal["restore", "undo"]
     title: str
@@ -44,10 +39,11 @@ class Task:
     apply: Apply
     scope: Scope = WHOLE
     seq: int | None = None
+    # returns the readers of the undone versions, and what they wrote
     spread: Callable[[User, Ticks], Spread] | None = None
-    lost: Callable[[], Lost] = Lost
-    lacks: bool = False
-    version: MemoryVersion | None = None
+    lost: Callable[[], Lost] = Lost  # returns the versions to undo that retention has removed
+    lacks: bool = False  # retention has removed memories of the moment to restore
+    version: MemoryVersion | None = None  # set if only this version is undone
     undone: Callable[[], Undone | None] = lambda: None
 
 

@@ -22,17 +22,16 @@ from memoryhub.web.common.filters.names import choices_for
 class Chip:
     """An active filter in words.
 
-    The fields `query_…` are query strings of the page: without the filter, with the opposite filter, and with plain
-    words instead. Each is empty if there is no such page.
+    The queries are query strings of the page, or empty if there is no such page.
     """
 
     key: str
     label: str
     shown: str
     excludes: bool
-    query_without: str
-    query_negated: str
-    query_as_words: str
+    query_without: str  # without the filter
+    query_negated: str  # with the opposite filter
+    query_as_words: str  # with plain words instead of the filter
     words: str
 
 

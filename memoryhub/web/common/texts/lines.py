@@ -23,18 +23,14 @@ _SIGN = re.compile(r"␍|⟨CR[0-9]{0,9}⟩")
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """The lines `first` to `last` of a text of `total` lines, as HTML.
-
-    `next` is the number after `last`, or None at the end of the text. `ended` says whether the text's last line ends
-    with a newline.
-    """
+    """The lines `first` to `last` of a text of `total` lines, as HTML."""
 
     html: SafeString
     first: int
     last: int
     total: int
-    next: int | None
-    ended: bool
+    next: int | None  # the number after `last`, or None at the end of the text
+    ended: bool  # the text's last line ends with a newline
 
 
 def shown_lines(text: str | None, first: int = 1, last: int | None = None) -> range:

@@ -120,7 +120,6 @@ class _Parser(MarkdownIt):
 
 
 def _parser() -> MarkdownIt:
-    """Return the configured parser."""
     # a rule of the hub finds links: the library's takes minutes for 200 KB of hostile text
     parser = _Parser("gfm-like", {"html": False, "linkify": False, "xhtmlOut": False, "highlight": _highlight})
     parser.block.ruler.at("table", _bounded_table, {"alt": ["paragraph", "reference"]})

@@ -27,14 +27,11 @@ own."""
 
 @dataclass(frozen=True, slots=True)
 class Cover:
-    """What to mask and to label in the texts of one memory. It is false if nothing is masked.
+    """What to mask and to label in the texts of one memory. It is false if nothing is masked."""
 
-    `masked` are the kinds to mask, `pointed` the kinds to label, `harmless` the fingerprints of dismissed findings.
-    """
-
-    masked: frozenset[str] = frozenset()
-    pointed: frozenset[str] = frozenset()
-    harmless: frozenset[str] = field(default=frozenset(), repr=False)
+    masked: frozenset[str] = frozenset()  # kinds to mask
+    pointed: frozenset[str] = frozenset()  # kinds to label
+    harmless: frozenset[str] = field(default=frozenset(), repr=False)  # fingerprints of dismissed findings
 
     def __bool__(self) -> bool:
         return bool(self.masked)

@@ -35,23 +35,18 @@ LINES = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """The lines of a version with their origins as HTML. `oldest` and `newest` are the ends of the scale of ages.
-
-    `whole` is false if older versions were not read or were removed; `oldest_kept` is the first remaining one.
-    `bounded` means that the texts were too large to compare line by line. `redacted` counts the lines whose origin is
-    uncertain because a text no longer exists.
-    """
+    """The lines of a version with their origins as HTML."""
 
     html: SafeString
     first: int
     last: int
     total: int
-    oldest: datetime | None
-    newest: datetime | None
-    whole: bool
-    bounded: bool
-    redacted: int
-    oldest_kept: int | None
+    oldest: datetime | None  # an end of the scale of ages
+    newest: datetime | None  # the other end
+    whole: bool  # False if older versions were not read or were removed
+    bounded: bool  # the texts were too large to compare line by line
+    redacted: int  # lines whose origin is uncertain, because a text no longer exists
+    oldest_kept: int | None  # the number of the first remaining version
 
     @property
     def following(self) -> int:

@@ -41,18 +41,17 @@ MOST_BYTES = 500_000
 class Row:
     """A changed memory with its diff.
 
-    `folded` means that the diff is on another page, to which `sides` links. `diff` is None if it is folded, if only the
-    path changed, or if a text was redacted. `origin` is the author of the newest version if it was imported.
+    `diff` is None if it is folded, if only the path changed, or if a text was redacted.
     """
 
     of: Difference
     diff: Diff | None
-    folded: bool
+    folded: bool  # the diff is on another page, to which `sides` links
     redacted: bool
     sides: Sides
     entry: AuditEntry | None
     viewed: bool = False
-    origin: Origin | None = None
+    origin: Origin | None = None  # the author of the newest version, if it was imported
 
 
 @dataclass(frozen=True, slots=True)

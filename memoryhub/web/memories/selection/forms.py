@@ -32,19 +32,15 @@ class MoveForm(InStoreForm, NoteForm):
 
 @dataclass(frozen=True, slots=True)
 class Posted:
-    """A posted selection.
-
-    `place` is the directory of the page. `digest` is the digest of the preview (empty: none was shown). `entry` is the
-    audit entry that moved the memories to the trash.
-    """
+    """A posted selection."""
 
     act: str
     ids: tuple[str, ...]
     everything: bool
-    place: str
-    digest: str
+    place: str  # the directory of the page
+    digest: str  # of the preview; empty if none was shown
     format: str
-    entry: int | None
+    entry: int | None  # that moved the memories to the trash
 
     @classmethod
     def of(cls, post: QueryDict) -> "Posted":

@@ -103,17 +103,13 @@ class Lines:
 
 @dataclass(frozen=True, slots=True)
 class WayBack:
-    """The memories that a run moved to the trash and that are still there, `count` in all.
-
-    Some cannot come back: `taken` are paths at which another memory is now, `gone` counts memories without a text, and
-    `held` those that a legal hold freezes. `is_cut` means that not all were checked.
-    """
+    """The memories that a run moved to the trash and that are still there, `count` in all."""
 
     count: int
-    is_cut: bool
-    taken: Sequence[str]
-    gone: int
-    held: int = 0
+    is_cut: bool  # not all were checked
+    taken: Sequence[str]  # the paths at which another memory is now
+    gone: int  # memories without a text
+    held: int = 0  # memories that a legal hold freezes
 
     @property
     def coming(self) -> int:

@@ -177,7 +177,6 @@ def _row(user: User, view: SavedView, store: MemoryStore | None, role: Role | No
 
 
 def _may_rename(user: User, view: SavedView, role: Role | None) -> bool:
-    """Return whether a person with this role may rename a view."""
     if view.owner_id == user.pk:
         return not view.is_shared or bool(role and role.includes(Role.CURATOR))
     return role == Role.ADMIN

@@ -38,20 +38,15 @@ class Write(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The answers that a session got, or an agent or person without a session, newest first.
+    """The answers that a session got, or an agent or person without a session, newest first."""
 
-    `seen` has the first SHOWN answers, and `rest` is the number of the others. `since` is the entry of the oldest
-    answer; the writes in `written` and the proposals in `proposed` are later. `more` means that there may be further
-    writes.
-    """
-
-    seen: Sequence[Seen]
-    rest: int
-    since: Entry
+    seen: Sequence[Seen]  # the first SHOWN answers
+    rest: int  # the number of further answers
+    since: Entry  # the entry of the oldest answer
     session: Session | None
-    written: Sequence[Write]
-    more: bool
-    proposed: Sequence[Proposal] = ()
+    written: Sequence[Write]  # writes after `since`
+    more: bool  # there may be further writes
+    proposed: Sequence[Proposal] = ()  # proposals after `since`
 
     @property
     def last(self) -> Entry:

@@ -67,19 +67,15 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """An answer that showed the lines `first` to `last` of a version (both None: all lines).
-
-    A search showed only the lines in `found` (None: unknown). `line` is the first requested line that the answer
-    showed, if lines were requested. `own` means that the call itself made the version.
-    """
+    """An answer that showed the lines `first` to `last` of a version (both None: all lines)."""
 
     entry: Entry
     version: Row
-    line: int | None
+    line: int | None  # the first requested line that the answer showed
     first: int | None
     last: int | None
-    own: bool
-    found: LineSet | None = None
+    own: bool  # the call itself made the version
+    found: LineSet | None = None  # the only lines that a search showed (None: unknown)
     total: int | None = None
 
     @property

@@ -46,22 +46,17 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Followed:
-    """A line, and where it is in the versions of its memory.
-
-    `told` says who added it, `lines` has its number in each version, and `now` its number in the newest version (None:
-    not in it). `gone` is the first version after the last one with the line, or None. `since` is the first version that
-    may have it. `whole` is False if not all existing versions were examined.
-    """
+    """A line, and where it is in the versions of its memory."""
 
     text: str
     origin: Origin
-    told: Authorship
-    lines: Mapping[int, int]
+    told: Authorship  # who added the line
+    lines: Mapping[int, int]  # {version number: number of the line in it}
     spans: list[Span]
-    now: int | None
-    gone: int | None
-    whole: bool
-    since: int
+    now: int | None  # the number of the line in the newest version, or None
+    gone: int | None  # the first version after the last one with the line, or None
+    whole: bool  # False if not all existing versions were examined
+    since: int  # the first version that may have the line
 
 
 @dataclass(frozen=True, slots=True)
