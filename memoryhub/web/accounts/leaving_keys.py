@@ -70,22 +70,18 @@ def webhooks_of(webhooks: WebhookQuerySet, maker: User) -> list[Sending]:
 
 @dataclass(slots=True)
 class Ending:
-    """The keys and webhooks that end when `leaving` loses a right: those with an id in `ticked`, and those that the
-    page did not show.
-
-    `shown` are the ids of the keys and webhooks on the page. `revoked` and `paused` are what has ended; `late` counts
-    what has ended without having been shown.
-    """
+    """The keys and webhooks that end when `leaving` loses a right: the ticked ones, and those that the page did not
+    show."""
 
     leaving: User
     user: User
     reaching: KeyQuerySet
     sending: WebhookQuerySet
-    listed: list[Sending]
-    shown: frozenset[str] = frozenset()
-    ticked: frozenset[str] = frozenset()
-    revoked: list[Key] = field(default_factory=list)
-    paused: list[Webhook] = field(default_factory=list)
+    listed: list[Sending]  # the webhooks that `leaving` made or changed, or may have changed
+    shown: frozenset[str] = frozenset()  # ids on the page
+    ticked: frozenset[str] = frozenset()  # ids on the page
+    revoked: list[Key] = field(default_factory=list)  # the keys that have ended
+    paused: list[Webhook] = field(default_factory=list)  # the webhooks that have ended
 
     def keys(self) -> list[Key]:
         """Return the keys to revoke, of those that `user` may revoke."""

@@ -15,17 +15,14 @@ PLACEHOLDER = "YOUR-KEY"
 
 @dataclass(frozen=True, slots=True)
 class McpClient:
-    """A client of the Model Context Protocol, with the text that configures it (`code`).
-
-    `place` is the file for the text, or empty. `hint` is a sentence for the person.
-    """
+    """A client of the Model Context Protocol."""
 
     id: str
     name: str
     icon: str
-    place: str
-    hint: str
-    code: str
+    place: str  # the file for `code`; empty if there is none
+    hint: str  # a sentence for the person
+    code: str  # the text that configures the client
 
 
 def address(hub: str, store_id: str) -> str:

@@ -21,16 +21,12 @@ REFUSED_DAYS, MOST_STORES = 7, 1_000
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The memory stores that a key can access: all of them (`every`), or the listed `stores`.
+    """The memory stores that a key can access."""
 
-    `more` counts further stores that the person may see. `has_others` means that there are stores that the person may
-    not see.
-    """
-
-    every: bool
-    stores: tuple[MemoryStore, ...]
-    more: int
-    has_others: bool
+    every: bool  # all stores
+    stores: tuple[MemoryStore, ...]  # the listed stores
+    more: int  # how many further stores the person may see
+    has_others: bool  # there are stores that the person may not see
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,17 +52,14 @@ class KeyRow:
 
 @dataclass(frozen=True, slots=True)
 class AgentRow:
-    """An agent, with the number of its usable keys and the stores that these keys can access.
-
-    `short_id` is set only if another visible agent has the same name.
-    """
+    """An agent, with the number of its usable keys and the stores that these keys can access."""
 
     agent: Agent
     keys: int
     scope: Scope
     last_used: datetime | None
     last_session: datetime | None
-    short_id: str = ""
+    short_id: str = ""  # only if another visible agent has the same name
 
 
 def key_rows(keys: Iterable[Key], user: User, at: datetime) -> list[KeyRow]:

@@ -59,16 +59,12 @@ MOST_DIFFS = 5
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A version that the entry made, and its diff from the previous version.
-
-    `closed` means that the diff is on another page, to which `sides` links. `diff` is None if it is closed, if the
-    texts are equal, or if a text is not available.
-    """
+    """A version that the entry made, and its diff from the previous version."""
 
     version: MemoryVersion
     before: MemoryVersion | None
-    diff: Diff | None
-    closed: bool
+    diff: Diff | None  # None if it is closed, if the texts are equal, or if a text is not available
+    closed: bool  # the diff is on another page, to which `sides` links
     sides: Sides
 
 

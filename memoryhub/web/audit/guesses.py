@@ -41,14 +41,11 @@ class Guess:
 
 @dataclass(frozen=True, slots=True)
 class Guesses:
-    """The filters that may have been meant, and the plain words.
-
-    `kept` has the valid parts of the typed filter; each guess includes them.
-    """
+    """The filters that may have been meant, and the plain words."""
 
     filters: Sequence[Guess]
     words: str
-    kept: str = ""
+    kept: str = ""  # the valid parts of the typed filter, which each guess includes
 
 
 def guesses_of(typed: str, user: User) -> Guesses:

@@ -10,14 +10,11 @@ from memoryhub.web.audit.sentences import told_of
 
 @dataclass(frozen=True, slots=True)
 class MergedWith:
-    """The version of another person in a merge, and the name of its author (`label`).
-
-    `opened` is the number of the version that the merging person had opened, or None if it is not known.
-    """
+    """The version of another person in a merge."""
 
     version: MemoryVersion
-    opened: int | None
-    label: str
+    opened: int | None  # the number of the version that the merging person had opened, if known
+    label: str  # the name of the author
 
 
 def merged_with(chain: str, entries: Iterable[AuditEntry]) -> dict[int, MergedWith]:

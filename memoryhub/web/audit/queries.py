@@ -60,15 +60,12 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Entries, newest first. `newer` and `older` are the places of the next pages, or None.
-
-    `reached` is the last scanned entry if the search ended early.
-    """
+    """Entries, newest first."""
 
     entries: Sequence[AuditEntry]
-    newer: str | None
-    older: str | None
-    reached: AuditEntry | None = None
+    newer: str | None  # the place of the page with newer entries, or None
+    older: str | None  # the place of the page with older entries, or None
+    reached: AuditEntry | None = None  # the last scanned entry, if the search ended early
 
 
 def older_page(

@@ -21,15 +21,12 @@ from memoryhub.web.common.server_command import line_of
 
 @dataclass(frozen=True, slots=True)
 class VerificationRun:
-    """A recorded verification of all chains, and how many entries were right.
-
-    `url` is the page of its entry, or empty if the person may not see the hub's chain.
-    """
+    """A recorded verification of all chains, and how many entries were right."""
 
     at: datetime
     is_right: bool
     has_all_checkpoints: bool
-    url: str
+    url: str  # of its entry; empty if the person may not see the hub's chain
     entries: int
 
     @classmethod

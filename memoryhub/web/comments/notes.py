@@ -8,16 +8,12 @@ from memoryhub.models import Agent, AuditEntry, Comment, Session
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A comment that is a note to an agent.
-
-    `session` is the session of the call that delivered the note, or None. `is_older` means that the comment was edited
-    after the delivery.
-    """
+    """A comment that is a note to an agent."""
 
     agent: str
     waits: bool
-    is_older: bool
-    session: Session | None
+    is_older: bool  # the comment was edited after it was delivered
+    session: Session | None  # of the call that delivered the note, if known
 
 
 def agents_of(comments: Iterable[Comment]) -> dict[str, Agent]:

@@ -21,13 +21,10 @@ READ, ERROR, PROPOSED = "view", "error", Kind.PROPOSED.value
 
 @dataclass(frozen=True, slots=True)
 class Newer:
-    """Counts of the entries that are newer than the stored counts: `counted` has those of each store.
+    """Counts of the entries that are newer than the stored counts."""
 
-    `up_to` is the time up to which the counts are complete, or None if all newer entries were counted.
-    """
-
-    counted: Mapping[str, Counted]
-    up_to: datetime | None
+    counted: Mapping[str, Counted]  # by store
+    up_to: datetime | None  # the time up to which all entries were counted; None if all were
 
 
 @dataclass(slots=True)

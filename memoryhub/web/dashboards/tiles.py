@@ -26,20 +26,17 @@ BOX = (88, 28)
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """One number with its label and link.
-
-    `points` is a sparkline of the last days. `since` is the time of the oldest item, `last` that of the newest.
-    """
+    """One number with its label and link."""
 
     icon: str
     name: str
     shown: str
     url: str
-    points: str = ""
+    points: str = ""  # a sparkline of the last days
     meta: str = ""
-    since: datetime | None = None
+    since: datetime | None = None  # the time of the oldest item
     tone: str = ""
-    last: datetime | None = None
+    last: datetime | None = None  # the time of the newest item
 
 
 def tiles_of_all(

@@ -49,16 +49,13 @@ class Excerpt:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A place that contains one of the texts to erase: its kind, path and version, and an excerpt.
-
-    The excerpt is None if the place no longer contains the text.
-    """
+    """A place that contains one of the texts to erase: its kind, path and version."""
 
     hit: Hit
     what: Words
     path: str | None
     version: MemoryVersion | None
-    excerpt: Excerpt | None
+    excerpt: Excerpt | None  # None if the place no longer contains the text
 
 
 @dataclass(frozen=True, slots=True)

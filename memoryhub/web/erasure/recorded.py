@@ -10,10 +10,7 @@ from memoryhub.models import AuditEntry, MemoryStore, Receipt, User
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A receipt of a store, with the author (`who`) and the `note` of its audit entry.
-
-    Without the entry, only the person's name is known.
-    """
+    """A receipt of a store, with facts from its audit entry. Without the entry, only the person's name is known."""
 
     receipt: Receipt
     store: MemoryStore

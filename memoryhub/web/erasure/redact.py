@@ -51,13 +51,9 @@ class RedactForm(NoteForm):
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """The reason why a version cannot be redacted.
+    """The reason why a version cannot be redacted."""
 
-    `why` is `newest` (the newest version of a live memory), `held` (kept by a legal hold) or `redacted` (already
-    redacted).
-    """
-
-    why: str
+    why: str  # `newest` (of a live memory), `held` (by a legal hold) or `redacted` (already)
     hold: Hold | None = None
     mark: Mark | None = None
 

@@ -53,18 +53,14 @@ class Filter(KeyValues):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Conditions on findings; None means any.
-
-    `path` is a memory, or a directory with everything in it; `other_path` is one that is excluded. All `words` must
-    occur in the path of the memory.
-    """
+    """Conditions on findings; None means any."""
 
     stores: Sequence[str]
     state: FindingState = FindingState.OPEN
     kinds: frozenset[str] | None = None
-    path: str | None = None
-    words: Sequence[str] = ()
-    other_path: str | None = None
+    path: str | None = None  # a memory, or a directory with everything in it
+    words: Sequence[str] = ()  # all must occur in the memory's path
+    other_path: str | None = None  # excluded
 
     @property
     def looks_at_rows(self) -> bool:

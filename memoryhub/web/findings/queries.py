@@ -43,14 +43,11 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Findings, newest first. `next` is where the next page begins, or None at the end.
-
-    `stopped` means that the page ended early, at the limit of scanned findings.
-    """
+    """Findings, newest first."""
 
     ids: Sequence[str]
-    next: str | None
-    stopped: bool = False
+    next: str | None  # where the next page begins, or None at the end
+    stopped: bool = False  # at the limit of scanned findings
 
 
 NOTHING = Page([], None)

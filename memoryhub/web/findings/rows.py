@@ -42,15 +42,12 @@ MOST_VERSIONS = 50
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """The versions that contain a value: `first` to `last`.
+    """The versions that contain a value: `first` to `last`."""
 
-    `newest` means that `last` is the newest version, `more` that later versions may contain the value too.
-    """
-
-    newest: bool
+    newest: bool  # `last` is the newest version
     first: int
     last: int
-    more: bool = False
+    more: bool = False  # later versions may contain the value, too
 
 
 @dataclass(frozen=True, slots=True)

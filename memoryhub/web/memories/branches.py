@@ -30,17 +30,13 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """One page of the lines of one directory.
-
-    `more_url` loads the next lines into the tree; `more_page` is the directory's page that shows them. Both are None if
-    there are no more. `beyond` is the expanded or current line, if it is on a later page.
-    """
+    """One page of the lines of one directory."""
 
     nodes: Sequence[Node]
     level: int
-    more_url: str | None = None
-    more_page: str | None = None
-    beyond: Node | None = None
+    more_url: str | None = None  # loads the next lines into the tree
+    more_page: str | None = None  # the directory's page with the next lines
+    beyond: Node | None = None  # the expanded or current line, if it is on a later page
 
 
 def branch(directory: Directory, after: str = "") -> Branch:

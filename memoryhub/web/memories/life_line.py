@@ -40,20 +40,18 @@ _KINDS = {ActorKind.KEY.value: AGENTS, ActorKind.USER.value: PEOPLE}
 
 @dataclass(slots=True)
 class Column:
-    """The contents of one column: versions by the kind of their author, reads, open and settled findings.
+    """The contents of one column."""
 
-    `seq` is the column's newest entry, `at` the time of that entry. `more` means that there are further reads.
-    """
-
-    seq: int = 0
+    seq: int = 0  # the newest entry
     x: float = 0
-    at: datetime | None = None
+    at: datetime | None = None  # the time of the newest entry
     url: str = ""
+    # versions by the kind of their author
     made: dict[str, int] = field(default_factory=lambda: dict.fromkeys((AGENTS, PEOPLE, HUB), 0))
     reads: int = 0
-    more: bool = False
-    open: int = 0
-    settled: int = 0
+    more: bool = False  # there are further reads
+    open: int = 0  # open findings
+    settled: int = 0  # other findings
     deleted: bool = False
 
     @property

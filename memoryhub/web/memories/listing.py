@@ -20,10 +20,7 @@ _DIRECTORY, _MEMORY = "d/", "m/"
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A directory or a memory in a list.
-
-    `hidden` items do not appear in the tool's directory views. `count` is None for a memory.
-    """
+    """A directory or a memory in a list."""
 
     key: str
     id: str
@@ -31,11 +28,11 @@ class Item:
     name: str
     url: str
     size: int
-    count: int | None
+    count: int | None  # None for a memory
     changed_at: datetime
     changed_seq: int | None
     changed_by: str | None
-    hidden: bool
+    hidden: bool  # not in the tool's directory views
     marks: Marks = UNMARKED
 
     @property
@@ -45,10 +42,10 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page of a directory's children. The next page begins after the key `next` (None at the end)."""
+    """One page of a directory's children."""
 
     items: Sequence[Item]
-    next: str | None
+    next: str | None  # the key after which the next page begins, or None
     known: OfStore
 
 

@@ -60,16 +60,13 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A memory in the trash, the audit entry of its deletion, and the first line of its text (masked).
-
-    If an import brought the deletion, `origin` is who deleted the memory at the source.
-    """
+    """A memory in the trash, and the audit entry of its deletion."""
 
     memory: Memory
     entry: AuditEntry | None
-    origin: Origin | None = None
+    origin: Origin | None = None  # who deleted the memory at its source, if an import brought the deletion
     marks: Marks = UNMARKED
-    line: str = ""
+    line: str = ""  # the first line of the text, masked
 
     @property
     def by_policy(self) -> bool:
@@ -100,15 +97,11 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page of rows.
-
-    The next page begins after the memory `older` (None at the end). `is_cut` means that the scan stopped after
-    MOST_READ deleted memories.
-    """
+    """One page of rows."""
 
     rows: Sequence[Row]
-    older: str | None
-    is_cut: bool
+    older: str | None  # the memory after which the next page begins, or None
+    is_cut: bool  # the scan stopped after MOST_READ deleted memories
 
     @property
     def groups(self) -> list[Group]:

@@ -73,15 +73,12 @@ class LinesNow:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question to the rules: may this agent or key do this at this path?
+    """A question to the rules: may this agent or key do this at this path?"""
 
-    `verb` is a Verb, ONLY_ADDS or SEE. `problem` says what is wrong with the path.
-    """
-
-    who: str
-    verb: str
+    who: str  # the id of the agent or key
+    verb: str  # a Verb, ONLY_ADDS or SEE
     path: str
-    problem: str = ""
+    problem: str = ""  # what is wrong with the path
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,14 +91,11 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """An earlier change of the rules, after which there were `count` rules.
-
-    `lines` are the rules that it added and removed, or None if they were erased.
-    """
+    """An earlier change of the rules."""
 
     entry: AuditEntry
-    lines: Sequence[Line] | None
-    count: int
+    lines: Sequence[Line] | None  # the added and removed rules, or None if they were erased
+    count: int  # the number of rules after the change
     is_current: bool
 
 

@@ -30,15 +30,12 @@ MOST_FOUND = 20
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A finding in a proposed line.
-
-    `blocks` means that the finding prevents the merge; `masks` means that the merge masks the value.
-    """
+    """A finding in a proposed line."""
 
     kind: str
     line: int
-    masks: bool = False
-    blocks: bool = False
+    masks: bool = False  # the merge masks the value
+    blocks: bool = False  # the finding prevents the merge
 
     @property
     def label(self) -> str:

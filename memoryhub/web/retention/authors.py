@@ -13,16 +13,12 @@ from memoryhub.models import HUB, AuditEntry, User
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """A policy with the name that it had at a past moment.
-
-    `entry` created the policy (`is_new`) or was the last to change it before that moment; `url` is the page of the
-    entry.
-    """
+    """A policy with the name that it had at a past moment."""
 
     name: str
-    entry: AuditEntry
-    is_new: bool
-    url: str
+    entry: AuditEntry  # that created the policy, or changed it last before that moment
+    is_new: bool  # `entry` created the policy
+    url: str  # of the entry's page
 
 
 def saved_by(policy_ids: Iterable[str | None], chain: str, at: datetime, user: User) -> list[Saved]:

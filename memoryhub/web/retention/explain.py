@@ -51,14 +51,11 @@ class ExplainedPolicy:
 
 @dataclass(frozen=True, slots=True)
 class Examples:
-    """Some memories that match a pattern, as `paths`.
-
-    `count` is the number of matches among the compared paths. `is_cut` means that not all paths were compared.
-    """
+    """Some memories that match a pattern."""
 
     paths: Sequence[str]
-    count: int
-    is_cut: bool
+    count: int  # matches among the compared paths
+    is_cut: bool  # not all paths were compared
 
     @property
     def more(self) -> int:

@@ -18,13 +18,13 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """An item in words: `what` will happen and `why`. `url` is the memory's page, or empty for audit entries."""
+    """An item in words: what will happen, and why."""
 
     item: Item
     what: str
     why: str
     policy: str
-    url: str
+    url: str  # the memory's page, or empty for audit entries
 
     @property
     def is_entries(self) -> bool:

@@ -39,13 +39,10 @@ from memoryhub.web.review.queries import Row
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """The reason why a decision was refused.
-
-    `again` is the decision that the person may send again in spite of the reason, or None.
-    """
+    """The reason why a decision was refused."""
 
     sentence: str = ""
-    again: Verb | None = None
+    again: Verb | None = None  # the decision that may be sent again in spite of the reason
 
 
 @dataclass(frozen=True, slots=True)

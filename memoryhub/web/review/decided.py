@@ -61,14 +61,11 @@ _ENTRIES = re.compile(r"\w{1,64}:\d{1,18}(?:,\w{1,64}:\d{1,18})*", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """The audit entries of one submitted form, one for each store or proposal.
+    """The audit entries of one submitted form, one for each store or proposal."""
 
-    `is_undone` means that all were undone. `verb` is None for decisions about proposals.
-    """
-
-    verb: Verb | None
+    verb: Verb | None  # None for decisions about proposals
     rows: Sequence[Row]
-    is_undone: bool
+    is_undone: bool  # all were undone
 
     @property
     def first(self) -> AuditEntry:

@@ -63,25 +63,21 @@ class Filter(KeyValues):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Conditions on versions; None means any. `path` includes everything in it. `words` must occur in the path.
-
-    Left out are the versions that match `excluded`, those of `other_memories`, and the ids in `without`. Only
-    `stores_of_proposals` are searched for proposals.
-    """
+    """Conditions on versions; None means any."""
 
     stores: Sequence[str]
-    stores_of_proposals: Sequence[str] = ()
+    stores_of_proposals: Sequence[str] = ()  # the stores to search for proposals, too
     author: str | None = None
     session: str | None = None
     memory: str | None = None
-    path: str | None = None
+    path: str | None = None  # a memory, or a directory with everything in it
     start: datetime | None = None
     end: datetime | None = None
-    without: frozenset[str] = frozenset()
-    words: Sequence[str] = ()
+    without: frozenset[str] = frozenset()  # ids of versions to leave out
+    words: Sequence[str] = ()  # all must occur in the path
     marks: MarkFilter = NO_MARKS
-    excluded: Sequence[Search] = ()
-    other_memories: frozenset[str] = frozenset()
+    excluded: Sequence[Search] = ()  # searches that must not match
+    other_memories: frozenset[str] = frozenset()  # memories to leave out
 
     @property
     def looks_at_rows(self) -> bool:

@@ -22,15 +22,12 @@ MOST_PATHS = 10
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The versions of one store that a decision covers.
-
-    `earlier` counts the older versions that are covered although they were not selected.
-    """
+    """The versions of one store that a decision covers."""
 
     store: MemoryStore
     versions: Sequence[str]
     memories: Sequence[str]
-    earlier: int = 0
+    earlier: int = 0  # older versions that are covered although they were not selected
 
     @property
     def paths(self) -> list[str]:

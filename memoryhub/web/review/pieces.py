@@ -52,21 +52,17 @@ _ENTRY = re.compile(r"\w{1,64}:\d{1,18}", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """A decision about all versions that match a filter, with its progress.
-
-    Versions after `until` (milliseconds) are left out. The next piece begins at `place`. `done` of `total` versions are
-    decided, with the entries `entries`. `total` is 0 if there were too many to count.
-    """
+    """A decision about all versions that match a filter, with its progress."""
 
     verb: Verb
     words: str
     note: str
     group: str
-    until: int
-    total: int = 0
-    place: str = ""
-    done: int = 0
-    entries: tuple[tuple[str, int], ...] = ()
+    until: int  # milliseconds; later versions are left out
+    total: int = 0  # versions to decide; 0 if there were too many to count
+    place: str = ""  # where the next piece begins
+    done: int = 0  # decided versions
+    entries: tuple[tuple[str, int], ...] = ()  # of the decided versions
 
     @classmethod
     def of(cls, request: Request, verb: Verb) -> "Work":

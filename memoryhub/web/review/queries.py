@@ -59,14 +59,11 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Versions in order. `next` is where the next page begins, or None at the end.
-
-    `stopped` means that the page ended early, at the limit of scanned versions.
-    """
+    """Versions in order."""
 
     rows: Sequence[Row]
-    next: str | None
-    stopped: bool
+    next: str | None  # where the next page begins, or None at the end
+    stopped: bool  # at the limit of scanned versions
 
 
 class Beside(Protocol):

@@ -39,16 +39,13 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Typing:
-    """The word at the end of a typed text: its `start`, its sign (`-` or ""), its key, and the typed part of its value.
+    """The word at the end of a typed text."""
 
-    `before` is the word before it.
-    """
-
-    start: int
-    sign: str
+    start: int  # where the word begins in the text
+    sign: str  # `-` or ""
     key: str
-    value: str
-    before: str
+    value: str  # the typed part of the value
+    before: str  # the word before it
 
     @classmethod
     def of(cls, text: str) -> "Typing":

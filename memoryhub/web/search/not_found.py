@@ -25,15 +25,12 @@ class Other:
 
 @dataclass(frozen=True, slots=True)
 class NotFound:
-    """The words of a search that found nothing, and which of them occur nowhere.
-
-    `fewer` is a search without some words, `near` one with near spellings of words that occur nowhere.
-    """
+    """The words of a search that found nothing."""
 
     words: Sequence[str]
-    nowhere: Sequence[str]
-    fewer: Other | None
-    near: Other | None
+    nowhere: Sequence[str]  # those that occur nowhere
+    fewer: Other | None  # a search without some words
+    near: Other | None  # a search with near spellings of the words in `nowhere`
 
 
 def of(query: Query, wanted: Wanted, stores: Sequence[str], place: Place) -> NotFound:

@@ -28,14 +28,11 @@ MOST_LINES = 4
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """Matching lines of a text as HTML.
-
-    `more` is the number of other matching lines; `over` means that there are at least this many.
-    """
+    """Matching lines of a text as HTML."""
 
     html: SafeString
-    more: int
-    over: bool
+    more: int  # the number of other matching lines
+    over: bool  # there are at least `more`
 
 
 class Made(NamedTuple):
@@ -47,10 +44,9 @@ class Made(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A matching version, or consecutive ones (`first` to `last`) with the same excerpt. `id` is the id of the
-    first."""
+    """A matching version, or consecutive ones (`first` to `last`) with the same excerpt."""
 
-    id: str
+    id: str  # of the first version
     first: int
     last: int
     url: str

@@ -31,16 +31,13 @@ _Call = tuple[int, datetime, int | None, int | None]
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A moment: just after the entry `seq` of `chain`, or the time `at`, or now if both are None.
-
-    `typed` is the person's input, `problem` a sentence if it was invalid.
-    """
+    """A moment: just after the entry `seq` of `chain`, or the time `at`, or now if both are None."""
 
     at: datetime | None = None
     chain: str | None = None
     seq: int | None = None
-    typed: str = ""
-    problem: str = ""
+    typed: str = ""  # the person's input
+    problem: str = ""  # a sentence, if the input was invalid
 
     @property
     def is_set(self) -> bool:
@@ -49,18 +46,14 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A version that a session knew because it read a part of it or wrote it (`own`).
-
-    `spans` are the ranges of lines that the session was shown. They are empty if it only wrote the text, or only found
-    it in a search (`searched`).
-    """
+    """A version that a session knew, because the session read a part of it or wrote it."""
 
     store: MemoryStore
     version: MemoryVersion
     url: str
-    own: bool
-    searched: bool
-    spans: Sequence[tuple[int, int]]
+    own: bool  # the session wrote the version
+    searched: bool  # the session found the version in a search
+    spans: Sequence[tuple[int, int]]  # the ranges of lines that the session was shown, except by a search
     first: datetime
     last: datetime
     seq: int
@@ -70,14 +63,11 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """The versions that a session knew, most recently seen first.
-
-    `more` means that there may be others. `gone` counts the known versions that have been removed since.
-    """
+    """The versions that a session knew, most recently seen first."""
 
     pieces: Sequence[Piece]
-    more: bool
-    gone: int = 0
+    more: bool  # there may be other versions
+    gone: int = 0  # known versions that have been removed since
 
     @property
     def memories(self) -> int:

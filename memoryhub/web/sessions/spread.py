@@ -64,12 +64,10 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class Carriers:
-    """A version, the later versions (`ahead`), and {version number: lines with the value} (`lines`).
-
-    If the text of a version was redacted, its lines are None, which means unknown.
-    """
+    """A version and the later ones, and the lines in them that contain a value."""
 
     ahead: History
+    # {version number: lines with the value (None: unknown, because of a redaction)}
     lines: Mapping[int, LineSet | None]
 
     def wanted(self, store: MemoryStore) -> Wanted:

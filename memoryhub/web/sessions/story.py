@@ -92,14 +92,11 @@ class CallInWords:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """The time before a step as an empty space: its height in pixels, and words if it is long.
+    """The time before a step, as an empty space."""
 
-    `is_cut` means that the height is less than the time would require.
-    """
-
-    height: int
-    words: str
-    is_cut: bool
+    height: int  # pixels
+    words: str  # for a long time
+    is_cut: bool  # the height is less than the time would require
 
 
 @dataclass(frozen=True, slots=True)

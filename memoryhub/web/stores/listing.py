@@ -43,20 +43,15 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A store with recent facts, and its last change: `changed_at`, the entry `changed_seq`, and the author
-    `changed_by`, or None.
-
-    `full` is the meter nearest to its limit, only for administrators of the store. An import counts as a change at its
-    own time.
-    """
+    """A store with recent facts, and its last change."""
 
     store: MemoryStore
     role: Role
-    changed_at: datetime | None
-    changed_seq: int | None
-    changed_by: str | None
+    changed_at: datetime | None  # an import counts at its own time
+    changed_seq: int | None  # the entry of the change
+    changed_by: str | None  # the author of the change
     facts: Facts
-    full: Meter | None
+    full: Meter | None  # the meter nearest to its limit, only for administrators of the store
 
 
 @dataclass(frozen=True, slots=True)

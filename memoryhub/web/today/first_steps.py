@@ -12,18 +12,14 @@ from memoryhub.models import Invitation, Key, Review, User
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One of the first steps: what to do (`title`), why (`text`), and a link (`act` is its text).
+    """One of the first steps: what to do, and a link."""
 
-    `is_next` marks the first step that is not done. `is_waiting` means that something outside of the pages ends the
-    step, such as an agent's first call.
-    """
-
-    title: str
-    text: str
+    title: str  # what to do
+    text: str  # why
     is_done: bool
-    is_next: bool = False
-    is_waiting: bool = False
-    act: str = ""
+    is_next: bool = False  # the first step that is not done
+    is_waiting: bool = False  # something outside of the pages ends the step, such as an agent's first call
+    act: str = ""  # the text of the link
     url: str = ""
 
 

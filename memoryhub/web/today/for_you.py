@@ -18,18 +18,15 @@ LONGEST = 280
 
 @dataclass(frozen=True, slots=True)
 class NoticeRow:
-    """A comment of which a person was notified, on a memory or a proposal.
-
-    `is_mention` means that its conversation names the person. `first` is the first comment of the conversation.
-    """
+    """A comment of which a person was notified, on a memory or a proposal."""
 
     comment: Comment
     memory: Memory | None
     proposal: Proposal | None
     store: MemoryStore
-    is_mention: bool
+    is_mention: bool  # the conversation names the person
     text: str
-    first: Comment | None = None
+    first: Comment | None = None  # the first comment of the conversation
 
     @property
     def at(self) -> datetime:
@@ -58,14 +55,11 @@ class AboutFlag:
 
 @dataclass(frozen=True, slots=True)
 class ForYou:
-    """The newest notices of a person, and their number in total.
-
-    `assigned` is the number of memories whose review is assigned to the person.
-    """
+    """The newest notices of a person, and their number in total."""
 
     rows: Sequence[NoticeRow | AboutFlag]
     total: int
-    assigned: int = 0
+    assigned: int = 0  # memories whose review is assigned to the person
 
     @property
     def more(self) -> int:

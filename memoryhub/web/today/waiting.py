@@ -35,11 +35,7 @@ class _Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The versions of one session in a store, or of one author without a session, oldest first.
-
-    `found` counts the open findings in their memories; `review_url` is the inbox with these versions. `is_cut` means
-    that there may be more versions. `is_newest` means that the group is shown only because it is the newest.
-    """
+    """The versions of one session in a store, or of one author without a session, oldest first."""
 
     store: MemoryStore
     entry: AuditEntry
@@ -48,9 +44,9 @@ class Group:
     memories: int
     oldest: datetime
     latest: datetime
-    found: int
-    is_cut: bool
-    is_newest: bool = False
+    found: int  # open findings in the memories
+    is_cut: bool  # there may be more versions
+    is_newest: bool = False  # shown only because it is the newest
 
     @property
     def key(self) -> tuple[str, str]:
@@ -79,14 +75,11 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """The groups and proposals to review first (`rows`).
-
-    `more` means that there may be further ones. `oldest` is the time of the oldest version or proposal.
-    """
+    """The groups and proposals to review first."""
 
     rows: Sequence[Group | Heading]
-    oldest: datetime | None
-    more: bool
+    oldest: datetime | None  # the time of the oldest version or proposal
+    more: bool  # there may be further groups or proposals
 
 
 def waiting(stores: Sequence[str], user: User) -> Waiting:

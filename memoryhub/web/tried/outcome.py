@@ -34,14 +34,11 @@ TOOL_USE = "toolu_"
 
 @dataclass(frozen=True, slots=True)
 class Proposed:
-    """A change that would become a part of a proposal, with its diff, or None.
-
-    `has_pieces` means that the diff would show a part of a masked value.
-    """
+    """A change that would become a part of a proposal."""
 
     change: ProposedChange
-    diff: Diff | None
-    has_pieces: bool = False
+    diff: Diff | None  # None if the text stays, or if there was no room
+    has_pieces: bool = False  # the diff would show a part of a masked value
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,27 +23,21 @@ MOST_LOOKED_AT = 20
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """A sentence, and the seq of the entry that it is about, or None.
-
-    `rule_url` is the URL of the page that shows the path rule.
-    """
+    """A sentence on why an answer differs."""
 
     words: str
-    seq: int | None = None
-    rule_url: str = ""
+    seq: int | None = None  # of the entry that the sentence is about
+    rule_url: str = ""  # the page that shows the path rule
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The entries that can explain different answers: from `start`, the first replayed one, to `last`, the newest.
+    """The entries that can explain different answers."""
 
-    If `is_past`, the store was first put back to its state before `start`, except for the paths `kept`.
-    """
-
-    start: int
-    last: int
-    is_past: bool
-    kept: Collection[str] = ()
+    start: int  # the first entry that is replayed
+    last: int  # the store's newest entry
+    is_past: bool  # the store was first put back to its state before `start`
+    kept: Collection[str] = ()  # the paths that were not put back
 
 
 _GOVERNED = {

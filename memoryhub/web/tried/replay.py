@@ -48,19 +48,16 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """A recorded call with its answers then and now. `now` is None if it was not replayed; `skipped` says why.
-
-    `reasons` say why the answers differ; `diff` compares them. `memory` is the id of the replayed call's memory.
-    """
+    """A recorded call with its answers then and now."""
 
     entry: AuditEntry
     call: Call | None
     then: Answer | None
-    now: Answer | None = None
-    skipped: str = ""
-    reasons: Sequence[Reason] = ()
-    diff: Diff | None = None
-    memory: str | None = None
+    now: Answer | None = None  # None if the call was not replayed
+    skipped: str = ""  # why the call was not replayed
+    reasons: Sequence[Reason] = ()  # why the answers differ
+    diff: Diff | None = None  # of the answers
+    memory: str | None = None  # the id of the replayed call's memory
 
     @property
     def differs(self) -> bool:
@@ -69,16 +66,12 @@ class Replayed:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """The outcome of a replay: the calls in order. `next` is the seq of the first call that was not reached, or None.
-
-    `kept` are paths of memories that could not be put back. `others` counts acts of the session that are no calls of
-    the memory tool.
-    """
+    """The outcome of a replay: the calls in order."""
 
     calls: Sequence[Replayed]
-    next: int | None
-    kept: Sequence[str]
-    others: int
+    next: int | None  # the seq of the first call that was not reached, or None
+    kept: Sequence[str]  # the paths of memories that could not be put back
+    others: int  # acts of the session that are no calls of the memory tool
 
     @property
     def same(self) -> int:

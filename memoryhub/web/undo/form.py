@@ -20,17 +20,13 @@ CHOICE, LEAVE_OUT, REST = "choice-", "leave_out", "rest"
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """The posted form: `choices` by memory id, and one choice for all other problems (`rest`).
+    """The posted form of a preview."""
 
-    `note` is the person's note, `tell` the id of the agent that should read it, `digest` the digest of the previewed
-    plan.
-    """
-
-    choices: Mapping[str, Choice] = field(default_factory=dict)
-    rest: Choice | None = None
-    note: str = ""
-    digest: str = ""
-    tell: str = ""
+    choices: Mapping[str, Choice] = field(default_factory=dict)  # by memory id
+    rest: Choice | None = None  # one choice for all problems without their own buttons
+    note: str = ""  # of the person
+    digest: str = ""  # of the previewed plan
+    tell: str = ""  # the id of the agent that should read the note
 
     @classmethod
     def of(cls, post: QueryDict) -> "Given":
@@ -61,17 +57,14 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One of the buttons for a problem. `effects` are the effects of choosing it.
-
-    `is_refused` means that a legal hold forbids it.
-    """
+    """One of the buttons for a problem."""
 
     value: str
     label: str
     help: str
     chosen: bool
-    effects: str = ""
-    is_refused: bool = False
+    effects: str = ""  # of choosing this button
+    is_refused: bool = False  # a legal hold forbids this choice
 
 
 Words = Callable[[Change, Choice], tuple[str, str]]

@@ -116,17 +116,13 @@ class Reader:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """The readers of the versions that an undo removes, the first reader first.
-
-    `rest` counts the readers that are not listed; `more` means that not everything was examined. `ticks` are those of
-    the listed writes.
-    """
+    """The readers of the versions that an undo removes, the first reader first."""
 
     sources: Sequence[Source]
     readers: Sequence[Reader]
-    rest: int
-    more: bool
-    ticks: Ticks
+    rest: int  # readers that are not listed
+    more: bool  # not everything was examined
+    ticks: Ticks  # of the listed writes
 
     @property
     def count(self) -> int:
@@ -157,15 +153,12 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """The lines that an undo removes: `rows` is {version: (its row, its memory, the numbers of these lines)}.
+    """The lines that an undo removes."""
 
-    `whole` means that no other version can have such lines. `poisoned` are the ids of memories with signs of poisoning
-    in these lines.
-    """
-
+    # {version: (its row, its memory, the numbers of these lines in it)}
     rows: Mapping[str, tuple[Row, Source, LineSet]]
-    whole: bool
-    poisoned: Collection[str] = ()
+    whole: bool  # no other version can have such lines
+    poisoned: Collection[str] = ()  # the memories with signs of poisoning in these lines
 
     def lines(self, seen: Seen) -> LineSet:
         """Return the numbers of the removed lines that an answer showed."""

@@ -171,16 +171,13 @@ def _agent(task: Task) -> Agent | None:
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """The labels of a preview's button: `now` for the current choices; `none`, `one` and `many` for numbers of changes.
+    """The labels of a preview's button, for numbers of changes."""
 
-    In `many`, # is replaced by the number. `is_idle` means that no memory would change.
-    """
-
-    now: str
+    now: str  # for the current choices
     none: str
     one: str
-    many: str
-    is_idle: bool
+    many: str  # in which # is replaced by the number
+    is_idle: bool  # no memory would change
 
 
 def _labels(task: Task, count: int, flags: int, *, is_empty: bool) -> Labels:

@@ -47,15 +47,14 @@ class Health:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One delivery with its last attempt. `tries` counts all attempts. `about` is the path in the reported audit
-    entry."""
+    """One delivery with its last attempt."""
 
     delivery: Delivery
     event: str
     status: int | None
     problem: str
-    tries: int
-    about: str = ""
+    tries: int  # all attempts
+    about: str = ""  # the path in the audit entry
 
     @property
     def is_waiting(self) -> bool:
@@ -64,14 +63,11 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """One page of deliveries, newest first. The next page begins before the id `older` (empty at the end).
-
-    `is_moving` means that a delivery is waiting and the webhook is not paused.
-    """
+    """One page of deliveries, newest first."""
 
     lines: Sequence[Line]
-    older: str
-    is_moving: bool
+    older: str  # the id before which the next page begins, or empty
+    is_moving: bool  # a delivery is waiting, and the webhook is not paused
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,14 +14,11 @@ from memoryhub.models.memories import MemoryVersionQuerySet
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """The removed versions `first` to `last` of a memory, and the audit entry of their removal.
-
-    `entry` is None if it was not looked up (see `with_entries`) or has been removed too.
-    """
+    """The removed versions `first` to `last` of a memory."""
 
     first: int
     last: int
-    entry: AuditEntry | None = None
+    entry: AuditEntry | None = None  # of the removal; None if it was not looked up, or was removed too
 
     @property
     def count(self) -> int:
@@ -109,15 +106,11 @@ MOST_READ, MOST_NAMED = 1_000, 20
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """Which of the versions that some entries made have been removed.
+    """Which of the versions that some entries made have been removed."""
 
-    `memories` are existing memories that have lost such versions; `more` means that there are further ones. `entries`
-    means that some of the entries may have been removed too.
-    """
-
-    memories: Sequence[Memory] = ()
-    more: bool = False
-    entries: bool = False
+    memories: Sequence[Memory] = ()  # that still exist, and have lost such versions
+    more: bool = False  # there are further such memories
+    entries: bool = False  # some of the entries may have been removed, too
 
     def __bool__(self) -> bool:
         return bool(self.memories) or self.entries

@@ -19,29 +19,23 @@ MOST_STORES = 200
 
 @dataclass(frozen=True, slots=True)
 class SpellingRow:
-    """A spelling with its checkbox, and the stores that have it.
-
-    `is_form` means that it is another form of a name to erase.
-    """
+    """A spelling with its checkbox, and the stores that have it."""
 
     spelling: Spelling
     is_ticked: bool
     stores: list[MemoryStore]
-    is_form: bool = False
+    is_form: bool = False  # another form of a name to erase
 
 
 @dataclass(frozen=True, slots=True)
 class StoreRow:
-    """A store with places to erase, and the legal holds that forbid the erasure there.
-
-    `imports` are the open imports that the erasure cancels.
-    """
+    """A store with places to erase."""
 
     store: MemoryStore
     searched: Searched
     is_ticked: bool
-    holds: list[Hold]
-    imports: list[Import]
+    holds: list[Hold]  # that forbid the erasure
+    imports: list[Import]  # the open imports that the erasure cancels
 
 
 def of(asked: Asked, stores: Mapping[str, MemoryStore]) -> dict[str, Any]:

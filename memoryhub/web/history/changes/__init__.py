@@ -56,16 +56,12 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """The first and the last entry of the comparison.
-
-    `sentences` explain entries that are not the requested ones. `since_approval` means that the first entry is the
-    person's newest approval.
-    """
+    """The first and the last entry of the comparison."""
 
     first: int
     last: int
-    sentences: tuple[str, ...]
-    since_approval: bool = False
+    sentences: tuple[str, ...]  # on entries that are not the requested ones
+    since_approval: bool = False  # the first entry is the person's newest approval
 
 
 @require_safe

@@ -41,16 +41,13 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A memory's state at both moments: `before` and `after`. None means that it did not exist or was in the trash.
-
-    `removed` means that the version before has been removed, so its state is not known.
-    """
+    """A memory's state at both moments. None means that it did not exist or was in the trash."""
 
     memory: str
     before: MemoryVersion | None
     after: MemoryVersion | None
     last: MemoryVersion
-    removed: bool = False
+    removed: bool = False  # the version before has been removed, so its state is not known
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
@@ -75,15 +72,12 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Changes sorted by path; `next` is the place (seq and version id) where the next page begins.
-
-    `counts` is the number of scanned changes of each kind. `is_cut` means that the scan ended before the page was full.
-    """
+    """Changes sorted by path."""
 
     rows: Sequence[Difference]
-    counts: dict[Kind, int]
-    next: str | None
-    is_cut: bool
+    counts: dict[Kind, int]  # scanned changes of each kind
+    next: str | None  # the place where the next page begins: seq and version id
+    is_cut: bool  # the scan ended before the page was full
 
 
 @dataclass(frozen=True, slots=True)

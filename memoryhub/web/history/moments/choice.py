@@ -28,13 +28,10 @@ _YEARS = range(1970, 9999)
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The requested moment as the seq of an entry, or None.
-
-    `sentence` says why the request is invalid, or why another moment is used.
-    """
+    """The requested moment, as the seq of an entry or None."""
 
     seq: int | None
-    sentence: str = ""
+    sentence: str = ""  # why the request is invalid, or why another moment is used
 
 
 @dataclass(frozen=True, slots=True)

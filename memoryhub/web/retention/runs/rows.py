@@ -26,11 +26,11 @@ run."""
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A run in numbers: `done` of `expected` items. `per_cent` is below 100 until the state is `done`."""
+    """A run in numbers: `done` items of the expected ones."""
 
     run: Run
     done: int
-    per_cent: int
+    per_cent: int  # below 100 until the state of the run is `done`
     figures: Sequence[tuple[int, str]]
 
     @property
@@ -76,21 +76,17 @@ def allowed(run: Run) -> Allowed | None:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """The effect of a run on one memory, or on audit entries.
-
-    `path` is None if the memory was deleted permanently, and empty for audit entries. `entry` is the URL of the audit
-    entry.
-    """
+    """The effect of a run on one memory, or on audit entries."""
 
     item: RunItem
-    path: str | None
+    path: str | None  # None if the memory was deleted permanently, empty for audit entries
     what: str
     why: str
     policy: str
     skipped: str
     state: str
     url: str
-    entry: str
+    entry: str  # the URL of the audit entry
 
 
 @dataclass(frozen=True, slots=True)

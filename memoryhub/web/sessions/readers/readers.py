@@ -61,14 +61,11 @@ class Followed:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """The past periods in which the store recorded views by people, and the current one (or None).
-
-    `always` means that views have been recorded since the first of the page's versions was made.
-    """
+    """The periods in which the store recorded views by people."""
 
     past: Sequence[Period]
-    now: Period | None
-    always: bool
+    now: Period | None  # the current period, if there is one
+    always: bool  # since the first of the page's versions was made
 
     @classmethod
     def of(cls, store: MemoryStore, first: datetime | None) -> "Recorded":

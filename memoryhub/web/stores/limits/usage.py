@@ -29,18 +29,15 @@ _HELD = ("memories", "total_bytes", "audit_bytes")
 
 @dataclass(frozen=True, slots=True)
 class Meter:
-    """A measured value and its limit (None: no limit), and both as text (`used`, `most`).
-
-    For a meter of calls, `who` is the key that made them.
-    """
+    """A measured value and its limit (None: no limit)."""
 
     name: str
     value: int
     limit: int | None
-    used: str
-    most: str
+    used: str  # the value as text
+    most: str  # the limit as text
     warning: str
-    who: str = ""
+    who: str = ""  # the key that made the calls, for a meter of calls
 
     @property
     def percent(self) -> int:
@@ -123,16 +120,12 @@ def _busiest(store: MemoryStore, now: datetime) -> tuple[int, str]:
 
 @dataclass(frozen=True, slots=True)
 class RefusedKey:
-    """A key with refused calls, because it made too many in a minute: `today`, and in the last REFUSED_DAYS days
-    (`calls`).
+    """A key with refused calls, because it made too many in a minute."""
 
-    `name` is empty if the key no longer exists.
-    """
-
-    name: str
+    name: str  # empty if the key no longer exists
     agent: str
-    today: int
-    calls: int
+    today: int  # refused calls today
+    calls: int  # refused calls in the last REFUSED_DAYS days
     last: datetime
 
 

@@ -115,20 +115,16 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One memory of an import.
-
-    `options` are (value, label, chosen). `memory` and `entry` are URLs. `came_to` is the memory's path in the store if
-    it differs from the imported path.
-    """
+    """One memory of an import."""
 
     item: ImportItem
     label: str | Promise
     tone: str
     reason: str
-    options: Sequence[tuple[str, str | Promise, bool]]
-    memory: str = ""
-    entry: str = ""
-    came_to: str = ""
+    options: Sequence[tuple[str, str | Promise, bool]]  # (value, label, chosen)
+    memory: str = ""  # a URL
+    entry: str = ""  # a URL
+    came_to: str = ""  # the memory's path in the store, if it differs from the imported path
 
     @property
     def has_difference(self) -> bool:
