@@ -1,4 +1,4 @@
-"""The pages that list the browsers in which a person is signed in, and sign them out."""
+"""The pages that list the browsers in which a person is signed in, with buttons that sign the person out."""
 
 import re
 from dataclasses import dataclass

@@ -41,7 +41,7 @@ class Version:
 @require_http_methods(["GET", "HEAD", "POST"])
 @who_may_run
 def page(request: Request, store: MemoryStore, claude_preset_id: str) -> HttpResponse:
-    """Show the versions of a preset, newest first; with a POST, delete it."""
+    """Show the versions of a preset, newest first. On POST, delete the preset."""
     preset = preset_of(store, claude_preset_id)
     if request.method == "POST":
         presets.delete(store.pk, preset.pk, act(request))

@@ -29,7 +29,8 @@ _SEPARATOR = "~"
 
 
 class Place(NamedTuple):
-    """Where a page begins: the place of its versions (see `queries.page`), and the id of the last passed proposal."""
+    """Where a page begins: a place among the versions (see `queries.page`), and the id of the last proposal before
+    it."""
 
     versions: str
     proposal: str

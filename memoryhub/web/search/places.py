@@ -108,7 +108,7 @@ Place = tuple[str, str, str]
 
 
 def pages(user: User, store_id: str) -> Iterator[Place]:
-    """Yield the pages without settings: those of the memory store `store_id`, then those of the hub."""
+    """Yield the pages other than settings: those of the memory store `store_id`, then those of the hub."""
     store = MemoryStore.objects.visible_to(user).filter(pk=store_id).first() if store_id else None
     if store is not None:
         role = user.role_in(store)

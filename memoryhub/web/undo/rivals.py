@@ -1,7 +1,4 @@
-"""Memories of a plan that compete for a path.
-
-Some choices would put two of them at the same path, or one under the other.
-"""
+"""Memories of a plan that compete for a path: some choices put two at the same path, or one under the other."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence

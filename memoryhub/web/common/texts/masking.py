@@ -153,7 +153,7 @@ def compared(old: str, new: str, known: Cover, **how: Any) -> Diff:
 
 
 def opened(work: Work, old: str, new: str, known: Cover, *, in_hunks: bool = False) -> Diff | None:
-    """Mask and compare two texts of a memory. Return None if that exceeds the work of this request.
+    """Mask and compare two texts of a memory. Return None if this would exceed the work that the request may still do.
 
     With `in_hunks`, the diff has the same hunks as the texts before masking.
     """

@@ -63,7 +63,7 @@ def gaps_between(numbers: Sequence[int], low: int = 0) -> list[Gap]:
 
 
 def with_entries(memory: Memory, gaps: Sequence[Gap]) -> list[Gap]:
-    """Return the gaps, each with an entry: that of the removal of the last version in the gap."""
+    """Return the gaps, each with the entry of the removal of its last version."""
     if not gaps:
         return []
     gone = Redaction.objects.of_memories(memory.store_id, [memory.pk]).filter(number__in=[gap.last for gap in gaps])

@@ -1,7 +1,7 @@
 """The direct children of a directory after one entry, derived from memory versions with bounded work.
 
 A directory existed as long as it had a memory. Names are found by a skip scan of the index (store, path, seq), so a
-page costs the same in a large store. After MOST_STEPS names or MOST_ROWS versions, a page ends early and says so.
+page costs the same in a large store. A page ends early (`is_cut`) after MOST_STEPS names or MOST_ROWS versions.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -103,7 +103,7 @@ def _end(names: Sequence[Name], low: str, high: str) -> tuple[str | None, bool]:
 
 
 def _whole(name: Name, low: str) -> str:
-    """Return the path of the direct child of the directory `low` that is or contains `name.place`."""
+    """Return the path of the child of the directory `low` that is, or contains, the path `name.place`."""
     return low + name.place[len(low) :].partition("/")[0]
 
 

@@ -36,7 +36,7 @@ class SizeField(forms.IntegerField):
         return int(Decimal(match[1].replace(",", "") + (match[2] or "")) * UNITS[match[3].lower()])
 
     def prepare_value(self, value: Any) -> Any:
-        """Return a number of bytes as a person can type it: with the largest unit of which it is a whole multiple."""
+        """Return a number of bytes as a person can type it, in the largest unit that gives a whole number."""
         return sized(value) if isinstance(value, int) else value
 
 

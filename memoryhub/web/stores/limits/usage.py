@@ -67,7 +67,7 @@ class Meter:
 
 
 def near(store: MemoryStore, hub: HubSettings) -> list[Meter]:
-    """Return the meters for memories and bytes, and that for the audit if it is near its limit."""
+    """Return the meters for memories and bytes, and the meter for the audit if the audit is near its limit."""
     memories, total, recorded = (_meter(name, store, hub, _USED[name](store)) for name in _HELD)
     return [memories, total, *([recorded] if recorded.level != "ok" else [])]
 
