@@ -85,6 +85,7 @@ class Ending:
 
     def keys(self) -> list[Key]:
         """Return the keys to revoke, of those that `user` may revoke."""
+        # called while the action holds its locks
         usable = self.reaching.made_by(self.leaving).usable(timezone.now())
         known = Key.objects.filter(pk__in=self.shown).newest()
         oldest = known.last() if known.count() >= MOST_KEYS else None

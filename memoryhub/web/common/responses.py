@@ -64,7 +64,8 @@ def client_address(request: Request) -> str:
 def not_now(request: Request, template: str, shown: dict[str, Any], error: TooManyTries | TooBusy) -> HttpResponse:
     """Show the form again with an error that says when to try again.
 
-    The status is 429 after too many attempts, and 503 if too many people are signing in.
+    The status is 429 after too many attempts, and 503 if too many people are signing in. `Retry-After` has the seconds
+    to wait.
     """
     wait = error.wait if isinstance(error, TooManyTries) else 1
     if isinstance(error, TooManyTries):

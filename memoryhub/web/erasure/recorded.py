@@ -15,7 +15,7 @@ class Listed:
     receipt: Receipt
     store: MemoryStore
     who: str
-    note: str
+    note: str  # as in the entry, in which later erasures mask it
 
 
 def listed(receipts: Sequence[Receipt], stores: Mapping[str, MemoryStore]) -> list[Listed]:

@@ -60,7 +60,7 @@ class Item:
     may_decide: bool
     earlier: int = 0  # how many earlier versions an approval includes
     diff: Diff | None = None  # None if a text was redacted, or if comparing takes too long
-    too_large: bool = False
+    too_large: bool = False  # comparing takes too long
     hidden_rows: int = 0  # lines that were cut from the diff
     reads: tuple[Read, ...] = ()
     claim: Claim | None = None  # of another person

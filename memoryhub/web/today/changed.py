@@ -119,8 +119,7 @@ def _runs(seen: _Seen) -> Iterator[Event]:
 
 
 def _back_of_run(seen: _Seen, url: str, store: MemoryStore) -> tuple[str, str]:
-    """Return the URL and the label of a link that brings back what a run expired, or "" for both without such a
-    link."""
+    """Return the URL and the label of a link that brings back what a run expired. Both are "" if there is no link."""
     if seen.has(store.pk, Role.ADMIN):
         return url + "#undo", _("Undo")
     if seen.has(store.pk, Role.CURATOR) and not store.is_archived:
