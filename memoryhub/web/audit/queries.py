@@ -1,8 +1,8 @@
 """Pages of audit entries that match a search, across chains and without offsets.
 
-The entries of a chain are ordered by seq; chains are merged by time. A place is a point between two entries in this
-order, written as `chain:seq` of the newer one. Clocks can run backwards, so the times in a chain may be out of order
-near a place. For such a chain, the place also has the last seq that counts as older.
+The entries of a chain are ordered by seq; chains are merged by time. A place is a point between two entries, written as
+`chain:seq` of the newer one. Clocks can run backwards: for a chain whose times are out of order near a place, the place
+also has the last seq that counts as older.
 
 A search that takes too long ends its page early; the next page continues there.
 """

@@ -55,11 +55,11 @@ class NewMemoryForm(InStoreForm, TextForm):
 
 
 class EditForm(TextForm):
-    """A new text for a memory, and the version that the person opened (`version`).
+    """A new text for a memory. `version` is the version that the person opened.
 
-    In a form from the conflict page, `version` is the other person's, and `opened` is the one that this person opened
-    first. `mark` is the length of the conflict markers (0: no conflicts). `open_ends` names the sides that end without
-    a line feed. `review` is the version that saving reviews, if any.
+    On the conflict page, `version` is the other person's version, and `opened` the one that this person opened first.
+    `mark` is the length of the conflict markers (0: no conflicts), and `open_ends` names the sides that end without a
+    line feed. `review` is the version to review with the save, if any.
     """
 
     sha256 = forms.CharField(widget=forms.HiddenInput, max_length=64)

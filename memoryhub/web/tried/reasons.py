@@ -32,7 +32,7 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The entries that can explain different answers."""
+    """The entries that can explain why the two answers to a replayed call differ."""
 
     start: int  # the first entry that is replayed
     last: int  # the store's newest entry

@@ -42,7 +42,7 @@ class Asked:
         return self.spread.ticks if self.spread else Ticks()
 
     def problem(self, request: Request) -> str:
-        """Return a sentence on why a posted form cannot be applied, because of its note or its ticks, or ""."""
+        """Return why a posted form cannot be applied, as a sentence about its note or its ticks; "" if it can."""
         if len(self.given.note) > MOST_NOTE:
             return _("The note is too long. Use at most 1,000 characters.")
         if problem := telling.problem(self.given.note, self.given.tell):

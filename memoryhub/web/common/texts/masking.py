@@ -1,8 +1,7 @@
 """Masking of secrets and personal data in the texts that pages show.
 
-Pages get their texts from this module, which masks every value with a finding that was not dismissed. A curator can
-reveal a version, which is audited; opening the editor counts as that. Signs of poisoning are not masked. A masked value
-keeps its number of lines.
+Pages get their texts from this module, which masks every value with a finding that was not dismissed. Signs of
+poisoning are not masked. A masked value keeps its number of lines. A curator can reveal a version, which is audited.
 """
 
 from collections import Counter, defaultdict

@@ -1,8 +1,7 @@
 """Changes in a store between two entries: each memory once, with its state after the first and after the last entry.
 
-Each changed memory has exactly one version that was made after the first entry and is current after the last one. These
-versions are scanned from the newest back by the index (store, seq), so a page costs the same in a large store. A page
-ends when it is full, or after MOST_ROWS versions or MOST_SEEN memories; the next page continues there.
+The versions that were made after the first entry are scanned from the newest back. A page ends when it is full, or
+after MOST_ROWS versions or MOST_SEEN memories; the next page continues there.
 """
 
 from collections import Counter
@@ -123,6 +122,7 @@ def _stretch(wanted: Wanted, place: Place | None, look: int) -> tuple[list[Memor
         between = between.exclude(seq=place[0], pk__gte=place[1])
     ends = between.filter(seq__gt=wanted.first).values_list("seq", "pk")
     end = ends[look - 1 : look].first()
+    # each changed memory has exactly one version that is current after the last entry
     last = between.filter(Q(superseded_seq=None) | Q(superseded_seq__gt=wanted.last))
     if end is None:
         return list(last.filter(seq__gt=wanted.first)), None

@@ -1,8 +1,8 @@
 """Calls that showed a version, or one line in all versions that contain it, found by indexes.
 
-The tool shows a version only while it is the newest of its memory. So its reads are at the version's path, between the
-entries of this version and the next. Other doors name the version in their entries. A repeated call is found by the
-call that it repeats. Only the newest searches are scanned for versions that they showed.
+A read by the tool is at the version's path, after the entry that made the version and before the entry of the next
+version. Other doors name the version in their entries. A search names no version, so only the newest searches are
+scanned.
 """
 
 import heapq
