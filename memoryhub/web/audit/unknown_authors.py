@@ -46,7 +46,7 @@ def unknown_author(values: Mapping[str, str], chains: Sequence[str]) -> Unknown 
 
 
 def _unknown_session(session: str, agent: str | None, chains: Sequence[str]) -> Unknown | None:
-    """Return the session as unknown, with a similar name, or None if `chains` know it."""
+    """Return an unknown session with a similar known name, or None if `chains` know the session."""
     known = Session.objects.known_in(chains)
     if session.startswith(ids.SESSION):
         return None if known.filter(pk=session).exists() else Unknown("session", session)

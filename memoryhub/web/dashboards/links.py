@@ -35,6 +35,6 @@ class Links:
 
 
 def days(start: date, end: date | None = None) -> dict[str, str]:
-    """Return filters for the entries from the day `start` (UTC) to the day before `end`; None means up to now."""
+    """Return filters for the entries from the day `start` (UTC) to the day before `end` (None: up to now)."""
     found = {"from": f"{start:%Y-%m-%d}T00:00Z"}
     return found | ({"to": f"{end:%Y-%m-%d}T00:00Z"} if end else {})

@@ -134,7 +134,7 @@ class Hit:
 
 @dataclass(slots=True)
 class Part:
-    """The matches of one step, and where the search continues. `ended` means that it is complete."""
+    """The matches of one step, and where the search continues. `ended` means that the search is complete."""
 
     place: Place
     hits: list[Hit] = field(default_factory=list)

@@ -12,7 +12,7 @@ from memoryhub.models import Hold, Memory
 
 
 def without_held(plan: Plan, now: datetime) -> Plan:
-    """Return the plan without the choices that a legal hold forbids now. Its digest stays the same."""
+    """Return the plan without the choices that a legal hold forbids now. The plan keeps its digest."""
     in_force = holds.holds_of(plan.store, now) if plan.changes else Holds()
     if not in_force.legal_memories and not in_force.legal_places:
         return plan

@@ -120,7 +120,7 @@ def _tries(request: Request) -> bool:
 
 
 def _chosen(request: Request, saved: Mapping[str, str]) -> dict[str, str]:
-    """Return {kind: action}, from the form that tries a text, else as saved."""
+    """Return {kind: action}: the choice in the form that tries a text, or else the saved action."""
     given = {kind: request.POST.get(f"rule-{kind}", saved.get(kind, "")) for kind in KINDS}
     return {kind: action for kind, action in given.items() if action in ACTION_WORDS}
 

@@ -121,7 +121,7 @@ def _by_number(value: str, last: int, start: removed_history.Start | None) -> As
 def shortcuts(request: Request, store: MemoryStore, last: int) -> list[Shortcut]:
     """Return the shortcuts to an hour, a day, a week, two weeks and 30 days ago. `last` is the seq of the newest entry.
 
-    A shortcut is left out if no entry was written before it, or since then.
+    A shortcut is left out if its moment is before the first entry, or if no entry was written since then.
     """
     now = timezone.now()
     names = (

@@ -74,7 +74,7 @@ def answer(request: Request, store: MemoryStore, posted: Posted) -> HttpResponse
 
 
 def _said(store: MemoryStore, done: Done) -> str:
-    """Return a sentence on what was restored. For a single memory, it has the path as a link."""
+    """Return a sentence on what was restored. For a single memory, the sentence has the path as a link."""
     said = ngettext("%(count)s memory was restored.", "%(count)s memories were restored.", done.count)
     entry = AuditEntry.objects.of_chain(store.pk).only("path", "memory").get(seq=done.seq)
     if entry.memory is None:
