@@ -101,8 +101,8 @@ def forget() -> None:
 
 
 def address(*, back: str, state: str, nonce: str, verifier: str, again: bool) -> str:
-    """Return the address at the provider where a person signs in; `back` is the address to which the provider sends the
-    person afterwards.
+    """Return the address at the provider where a person signs in. The provider then sends the person to the address
+    `back`.
 
     With `again`, the person has to sign in even if already signed in at the provider.
     """

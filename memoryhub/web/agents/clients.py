@@ -92,10 +92,9 @@ def _toml(url: str, bearer: str) -> str:
 
 
 def store_of(rows: list[KeyRow], visible: list[MemoryStore]) -> MemoryStore | None:
-    """Return a memory store for the URL in the configuration texts, or None: a store that a usable key of `rows` can
-    access.
+    """Return a memory store that a usable key of `rows` can access, or None. A store that a key lists is preferred.
 
-    A store that a key lists is preferred. `visible` are the stores that the person may see.
+    `visible` are the stores that the person may see.
     """
     usable = [row.scope for row in rows if row.status == "usable"]
     named = next((scope.stores[0] for scope in usable if scope.stores), None)

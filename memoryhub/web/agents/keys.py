@@ -130,8 +130,8 @@ def _first_call_of(request: Request, key_id: str) -> HttpResponse:
 
 
 def _first_call(key: Key, user: User) -> AuditEntry | None:
-    """Return the first entry of a new key in the stores that the person may see, or None if it is not certain which one
-    it is."""
+    """Return the first entry of a new key in the stores that the person may see, or None if this entry is not
+    certain."""
     stores = MemoryStore.objects.visible_to(user)
     if not key.all_stores:
         stores = stores.filter(keys=key)

@@ -79,8 +79,7 @@ class Net:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """The results of both runs at a path: each run's diff (None: no change), whether the results are equal, and the
-    versions shown."""
+    """The results of both runs at a path: the diffs (None: no change), and whether the results are equal."""
 
     path: str
     diffs: Sequence[tuple[Diff, int] | None]

@@ -61,8 +61,10 @@ def _answer_about_note(request: Request, store: MemoryStore, memory: Memory, num
 @require_POST
 @in_store(Role.CURATOR)
 def answer(request: Request, store: MemoryStore, comment_id: str) -> HttpResponse:
-    """Do the act in the form field `do`: reply to a conversation, resolve or reopen it, change or delete a comment, or
-    stop a note to an agent."""
+    """Do the act in the form field `do`.
+
+    The acts are: reply to a conversation, resolve or reopen it, change or delete a comment, or stop a note to an agent.
+    """
     do = request.POST.get("do", "")
     if do not in ANSWERS:
         return HttpResponseBadRequest(_("There is no such act."))

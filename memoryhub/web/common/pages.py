@@ -58,8 +58,7 @@ def see_other(to: str, *args: str) -> HttpResponse:
 
 
 def next_of(request: Request, otherwise: str) -> str:
-    """Return the page that the form names in `next`, if it is a page of the hub; else the URL of the route
-    `otherwise`."""
+    """Return the page of the hub that the form names in `next`, or else the URL of the route `otherwise`."""
     return came_from(request) or reverse(otherwise)
 
 

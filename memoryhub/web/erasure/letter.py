@@ -34,8 +34,7 @@ WHY: dict[How, str | Promise] = {
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A store in which the texts were erased: its receipt, the texts if they are known, and the note of its audit
-    entry."""
+    """A store in which the texts were erased: its receipt, the texts if known, and the note of its audit entry."""
 
     store: MemoryStore
     receipt: Receipt

@@ -98,8 +98,7 @@ def worst(stores: Sequence[str], size: int, *, look: int = LOOK) -> Mapping[str,
 
 
 def _add_newest(first: dict[str, Row], stores: Sequence[str], group: Group, size: int) -> None:
-    """Add to `first` the newest open findings of `group`, one for each memory that is not in it yet, up to `size` in
-    all."""
+    """Add to `first` the newest open findings of `group`, one for each further memory, up to `size` in all."""
     heads = _newest_of_kinds(stores, [kind.name for kind in KINDS.values() if kind.group == group])
     while heads and len(first) < size:
         head = heads.pop(heads.index(max(heads)))

@@ -210,8 +210,10 @@ def typed(data: QueryDict) -> list[Row]:
 
 
 def limited(rows: Sequence[Mapping[str, Any]], saved: Sequence[PathRule]) -> str:
-    """Return the agent or key of the first row if the row is an unchanged LIMIT and no saved rule is about this agent
-    or key; else ""."""
+    """Return the agent or key of the first row, if this row is an unchanged LIMIT; else "".
+
+    Return "" also if a saved rule is about this agent or key.
+    """
     first = {**UNTOUCHED, **(rows[0] if rows else {})}
     who = str(first["who"])
     is_begun = {**first, "verbs": sorted(first["verbs"]), "who": ""} == LIMIT

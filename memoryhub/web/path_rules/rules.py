@@ -254,8 +254,7 @@ _VERBS: dict[str, Verb | None] = {**{verb.value: verb for verb in Verb}, ONLY_AD
 
 
 def _barred(store: MemoryStore, asked: Asked) -> str:
-    """Return a sentence on why no key that the question is about could do the act, whatever the rules; "" if one
-    could."""
+    """Return a sentence on why no key in question could do the act, whatever the rules say; "" if one could."""
     found = Key.objects.for_store(store).filter(Q(pk=asked.who) | Q(agent_id=asked.who))
     if not asked.who or not found.exists():
         return ""

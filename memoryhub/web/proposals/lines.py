@@ -118,8 +118,8 @@ def _lines_of(row: Row) -> frozenset[tuple[bool, int]]:
 
 
 def _line_in(place: Place | None, here: Place) -> tuple[bool, int]:
-    """Return (whether the line at a place is in the old text, its number), or (False, 0) if the place is not in the
-    texts `here`."""
+    """Return (whether the line is in the old text, its number); (False, 0) for a line that is not in the texts
+    `here`."""
     if place is None or place._replace(is_old=False, line=0) != here:
         return (False, 0)
     return (place.is_old, place.line)

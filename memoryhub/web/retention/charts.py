@@ -38,8 +38,8 @@ def past(store_id: str, at: datetime, tried: Sequence[Policy] | None, against_sa
 
 
 def coming(store_id: str, at: datetime, tried: Sequence[Policy] | None, against_saved: bool) -> Picture:
-    """Return the chart of the memories that the policies `tried` will expire in each of the next WEEKS weeks, if no one
-    reads or changes them.
+    """Return the chart of the memories that the policies `tried` will expire in each of the next WEEKS weeks. It
+    assumes that no one reads or changes a memory.
 
     None means the saved policies. `against_saved` adds the numbers of the saved policies.
     """

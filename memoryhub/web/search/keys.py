@@ -27,8 +27,8 @@ def hint_in(text: str) -> str:
 
 
 def ending_of(text: str) -> str:
-    """Return the last characters of a key if the text is only a key or its end, such as `a1b2` or `mh_…a1b2`, else
-    ""."""
+    """Return the last characters of a key if the text is only a key or its end, else "". Examples are `a1b2` and
+    `mh_…a1b2`."""
     found = _ENDING.fullmatch(text.strip())
     return found[1] if found else ""
 

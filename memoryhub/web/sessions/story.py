@@ -59,8 +59,7 @@ class Arose:
 
 @dataclass(frozen=True, slots=True)
 class CallInWords:
-    """A call in words, with the findings that arose in it, what the session knew before it, and the undo of what it
-    wrote."""
+    """A call in words, with the findings that arose in it, what the session knew before, and the undo of its writes."""
 
     call: Call
     words: str

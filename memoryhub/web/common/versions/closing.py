@@ -61,8 +61,8 @@ def closed_by(store_id: str, states: Mapping[str, State], but: str = "") -> list
 
 
 def after(request: Request, store_id: str, seq: int) -> SafeString:
-    """Return sentences on the findings that the act with the entry `seq` closed, and on erasing their texts; "" if
-    there are none."""
+    """Return sentences on the findings that the act with the entry `seq` closed; "" if there are none. They also say
+    how to erase the texts."""
     entry = AuditEntry.objects.of_chain(store_id).filter(seq=seq + 1, command="resolve_finding").first()
     told: dict[str, Any] = json.loads(entry.input or "{}") if entry else {}
     ids = told.get("before", {}).get("open", ()) if told.get("entry") == seq else ()

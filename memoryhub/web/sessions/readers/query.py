@@ -354,8 +354,8 @@ class _Repeats:
         self.known: dict[int, tuple[str | None, int | None, int | None]] = {}
 
     def of(self, seq: int) -> tuple[str | None, int | None, int | None]:
-        """Return the version and the first and last line of the call with the entry `seq`, if it made a wanted version;
-        else three times None."""
+        """Return (version, first line, last line) of the call with the entry `seq`. Return three times None if the call
+        made no wanted version."""
         if seq not in self.makers:
             return None, None, None
         if seq not in self.known:
