@@ -55,7 +55,7 @@ def _giving(request: Request, user: User) -> HttpResponse:
 
 
 def _taking(request: Request, user: User) -> HttpResponse:
-    """Show an administrator's keys, webhooks and invitations beyond the person's own stores. On POST, take the role
+    """Show an administrator's keys, webhooks and invitations that reach beyond their own stores. On POST, take the role
     away."""
     reaching, links = Key.objects.beyond(user), _links_of(user)
     administered = Member.objects.filter(user=user, role=Role.ADMIN).values("store")
