@@ -25,10 +25,9 @@ def set_administrator(
 ) -> bool:
     """Make a person an administrator of the hub, or take this role away. Return whether the role changed.
 
-    If the person loses the role, the same transaction ends the invitations that the person may no longer grant, and the
-    requests for a second person that the person made or allowed. It also revokes the keys that `revoke` returns once
-    the locks are held, and pauses the webhooks that `pause` returns. With `keep_one`, raises LastAdministrator if the
-    hub would lose its last active administrator. Raises RightLost if `actor` is a person who may not govern the hub.
+    A person who loses the role also loses open invitations and requests. The keys that `revoke` returns are revoked,
+    and the webhooks that `pause` returns are paused. Raises LastAdministrator (with `keep_one`) if no active
+    administrator would remain. Raises RightLost if `actor` is a person who may not govern the hub.
     """
     act = Act(actor, door, at)
     with writing():

@@ -23,10 +23,9 @@ def needs_code(user: User) -> bool:
 
 
 def add_app(user: User, secret: str, code: str, *, at: datetime) -> list[str] | None:
-    """Add an authenticator app if `code` is a current code for `secret`. Return new recovery codes, or None if the code
-    is wrong.
+    """Add an authenticator app to a person, and return new recovery codes. Return None if `code` is wrong.
 
-    An app that the person had before no longer works.
+    The person's earlier app no longer works.
     """
     step = totp.step_of(secret, code, at, after=0)
     if step is None:
@@ -61,8 +60,7 @@ def remove_app(user: User, *, actor: Actor, at: datetime) -> None:
 
 
 def remove_passkeys(user: User, id: str | None = None, *, actor: Actor, at: datetime) -> None:
-    """Remove the passkey of a person with this `id`, or all passkeys of the person (None). Do nothing if there is
-    none."""
+    """Remove the person's passkey with this `id`, or all passkeys of the person (None)."""
     found = Authenticator.objects.of(user).of_kind(AuthenticatorKind.PASSKEY)
     with writing():
         for passkey in found.filter(pk=id) if id else found:
@@ -71,10 +69,9 @@ def remove_passkeys(user: User, id: str | None = None, *, actor: Actor, at: date
 
 
 def enter(user: User, code: str, *, address: str, at: datetime) -> bool:
-    """Complete the sign-in of a person whose password was right, if `code` is a code of the app or a recovery code.
-    Return whether it is.
+    """Complete a sign-in with a code of the app or a recovery code. Return whether the code was right.
 
-    Each code works once. Raises TooManyTries.
+    The caller has checked the password. Each code works once. Raises TooManyTries.
     """
     counters = tries.of_second(user.id)
     tries.take(counters, at)
@@ -122,8 +119,8 @@ def _digest(code: str) -> str:
 
 
 def _key() -> bytes:
-    """Return the key that encrypts secrets of apps. The key is derived from SECRET_KEY, which is not in the
-    database."""
+    """Return the key that encrypts secrets of apps."""
+    # Derived from SECRET_KEY, which is not in the database.
     return base64.urlsafe_b64encode(hashlib.sha256(b"memoryhub.pure.totp" + settings.SECRET_KEY.encode()).digest())
 
 

@@ -15,8 +15,7 @@ SEEN_EVERY = timedelta(minutes=5)
 
 
 def begin(user: User, *, device: str, address: str, at: datetime) -> BrowserSession:
-    """Store and return the session of a browser with which a person has just signed in. No entry is written, because
-    the sign-in has its own."""
+    """Store and return a new session of a browser. The caller writes the audit entry."""
     with writing():
         return BrowserSession.objects.create(
             id=ids.new_id(ids.BROWSER, at), user=user, device=device[:300], address=address[:64], started_at=at,
@@ -25,23 +24,24 @@ def begin(user: User, *, device: str, address: str, at: datetime) -> BrowserSess
 
 
 def of(browser_id: str, user_id: str, at: datetime) -> BrowserSession | None:
-    """Return the open session of a browser in which this active person is signed in, or None. Its `user` is loaded
-    too."""
+    """Return the person's open session in a browser, or None. The person is active, and loaded as `user`."""
     found = BrowserSession.objects.open(at).filter(pk=browser_id, user=user_id, user__is_active=True)
     return found.select_related("user").first()
 
 
 def note_use(browser: BrowserSession, *, address: str, idle: timedelta, at: datetime) -> None:
-    """Record the use of a browser and the network address. Do nothing if the last recorded use is less than SEEN_EVERY
-    ago, or less than a twentieth of `idle` ago."""
+    """Record when and from which network address a browser was used, but not at every request.
+
+    Two records are at least SEEN_EVERY apart, and at least a twentieth of `idle`.
+    """
     if abs(at - browser.seen_at) >= min(SEEN_EVERY, idle / 20):
         with writing():
             BrowserSession.objects.filter(pk=browser.pk).update(seen_at=at, address=address[:64])
 
 
 def confirm(browser: BrowserSession, at: datetime) -> None:
-    """Store that the person has just proved again who they are. Call it in the transaction that writes the entry of the
-    proof."""
+    """Store that the person has proved again who they are. The caller writes the audit entry, in the same
+    transaction."""
     with writing():
         BrowserSession.objects.filter(pk=browser.pk).update(confirmed_at=at)
         browser.confirmed_at = at

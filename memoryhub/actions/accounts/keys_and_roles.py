@@ -48,13 +48,12 @@ def set_role(
     revoke: Keys = tuple,
     pause: Webhooks = tuple,
 ) -> None:
-    """Give a person a role in a store, or remove it (None). Without a change, nothing is written.
+    """Give a person a role in a store, or remove the role (None). If nothing changes, no entry is written.
 
-    The same transaction withdraws invitations that the person made and may no longer grant, revokes the keys that
-    `revoke` returns once the store is locked, and pauses the webhooks of the store that `pause` returns. If the role
-    becomes lower, it also withdraws invitations to this store for the person's own address. With `keep_admin`, raises
-    LastAdministrator if the store would lose its last active admin. Raises RightLost if `actor` is a person who may not
-    govern the store.
+    Invitations that the person may no longer grant are withdrawn. The keys that `revoke` returns are revoked, and the
+    webhooks that `pause` returns are paused. After a lower role, invitations to this store for the person are withdrawn
+    too. Raises LastAdministrator (with `keep_admin`) if no active admin would remain. Raises RightLost if `actor` is a
+    person who may not govern the store.
     """
     with tree.locked(store.id, Act(actor, door, at)) as locked:
         require_right(actor, store.id)
@@ -76,9 +75,9 @@ def set_role(
 def create_agent(
     name: str, *, actor: Actor, door: Door, at: datetime, description: str = "", seen_by: User | None = None
 ) -> Agent:
-    """Create an agent without keys.
+    """Create an agent without keys. Raises NameTaken if another agent has the name.
 
-    Raises NameTaken if another agent has the name. With `seen_by`, only agents that this person may see are compared.
+    With `seen_by`, only agents that this person may see are compared.
     """
     with writing():
         audit.lock_hub()  # so that two agents of one name cannot be made at once
@@ -98,10 +97,7 @@ def create_agent(
 
 
 def edit_agent(agent: Agent, *, name: str, description: str, actor: Actor, door: Door, at: datetime) -> None:
-    """Change an agent's name and description; earlier entries keep the old name.
-
-    Raises NameTaken if another agent has the new name.
-    """
+    """Change an agent's name and description. Earlier entries keep the old name. Raises NameTaken."""
     name = name.strip()
     with writing():
         audit.lock_hub()
@@ -128,13 +124,10 @@ def issue_key(
     at: datetime,
     created_by: User | None = None,
 ) -> tuple[Key, str]:
-    """Create a key; return it and its secret. The secret is not stored and cannot be shown again.
-
-    The rows of the stores are locked before the hub's chain. Otherwise PostgreSQL would lock them after it: at the
-    commit, when it checks the foreign keys.
-    """
+    """Create a key. Return the key and its secret, which is not stored."""
     secret = KEY_PREFIX + secrets.token_urlsafe(32)
     with writing():
+        # PostgreSQL would otherwise lock them at the commit, for its foreign keys, after the hub's chain.
         _lock(stores)
         key = Key.objects.create(
             id=ids.new_id(ids.KEY, at), agent=agent, name=name, digest=calls.digest_of_key(secret), hint=secret[-4:],
@@ -157,10 +150,9 @@ def issue_key(
 def issue_key_by(
     user: User, agent: Agent, *, stores: Sequence[MemoryStore] = (), all_stores: bool = False, at: datetime, **more: Any
 ) -> tuple[Key, str]:
-    """Create a key as `issue_key` does, if the person may do so at this moment. Raises MayNotIssue.
+    """Create a key as `issue_key` does, if the person may. Raises MayNotIssue.
 
-    The stores and the hub's chain are locked, so that no one can take the right from the person before the key exists.
-    An act that takes the right afterwards finds the key and can revoke it.
+    An act that takes this right waits until the key exists, so it can revoke the key.
     """
     with writing():
         _lock(stores)

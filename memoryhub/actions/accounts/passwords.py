@@ -1,5 +1,7 @@
-"""Hashes passwords, at most AT_ONCE of them at once in each process. MOST_WAITING further requests wait for a turn; any
-others are refused."""
+"""Hashes passwords. Each process hashes at most AT_ONCE passwords at the same time.
+
+MOST_WAITING further requests wait; others are refused.
+"""
 
 import secrets
 import threading
@@ -26,10 +28,7 @@ class TooBusy(Exception):
 
 @contextmanager
 def _slot() -> Iterator[None]:
-    """Wait for a turn to hash; raises TooBusy.
-
-    Do not call it in a transaction: its locks would be held during the hashing.
-    """
+    """Wait for a turn to hash. Raises TooBusy. Do not call it in a transaction."""
     assert not transactions.is_open(), "a password is hashed before the transaction that stores the hash"
     if not _admitted.acquire(blocking=False):
         raise TooBusy
@@ -51,10 +50,9 @@ def hashed(password: str) -> str:
 
 
 def fits(password: str, stored: str | None) -> tuple[bool, str | None]:
-    """Return two values: whether the password is right, and a stronger hash if the stored one is outdated (else None).
+    """Return whether the password is right, and a stronger hash if the stored hash is outdated (else None).
 
-    Raises TooBusy. If `stored` is None, the check takes as long as with a hash. So its time does not reveal whether the
-    account exists.
+    Raises TooBusy. If `stored` is None, the check takes the same time, so an account's existence stays secret.
     """
     if stored is None:
         _any_hash()

@@ -37,7 +37,7 @@ class EmailTaken(Exception):
 
 
 def digest_of_token(token: str) -> str:
-    """Return the digest of an invitation's token. Invitations are stored with this digest, and found by it."""
+    """Return the digest under which an invitation is stored."""
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -54,7 +54,7 @@ def create_user(
 
 
 def write_user(email: str, name: str, encoded: str, at: datetime, *, is_superuser: bool = False) -> User:
-    """Create the row of a person. The calling act has the transaction and writes the entry. Raises EmailTaken."""
+    """Create the row of a person in the caller's transaction. The caller writes the entry. Raises EmailTaken."""
     folded = fold_email(email)
     if User.objects.filter(email=folded).exists():
         raise EmailTaken(email)
@@ -79,10 +79,8 @@ def invite(
     """Create an invitation; return it and its token, which is not stored.
 
     With `user`, the invitation is a link with which that person sets a new password. With `mails`, the link is also
-    sent to `email`, if the hub sends e-mail. Raises MayNotInvite. Raises EmailTaken for an invitation to the hub if a
-    person already has the address `email`. An invitation to a memory store is created in the same way for every
-    address, so that its maker does not learn whether the account exists. The chains of the store and of the hub are
-    locked, so that no one deactivates the maker at the same moment.
+    sent to `email`. Raises MayNotInvite. Raises EmailTaken if the invitation is to the hub and a person has this
+    address. An invitation to a memory store does not reveal whether the account exists.
     """
     nonce = outbox.new_nonce()
     token, act = outbox.token_of(nonce), Act(actor, door, at)
@@ -123,12 +121,10 @@ def needs_provider(invitation: Invitation) -> bool:
 
 
 def accept(token: str, *, email: str, name: str, password: str, at: datetime, address: str = "") -> User:
-    """Create the invited person, or set a new password for the person to whom a password link belongs; return the
-    person.
+    """Create the invited person, or set a new password with a password link. Return the person.
 
-    An invitation works once; after that, InvitationSpent is raised. Raises EmailTaken if a new person gives an address
-    that another person has. Raises TooManyTries and TooBusy, because someone with one link must not be able to cause
-    many hashes.
+    Raises InvitationSpent if the invitation was used before. Raises EmailTaken if another person has the address.
+    Raises TooManyTries and TooBusy.
     """
     found = find_invitation(token, at)
     if found is None or needs_provider(found):
@@ -153,10 +149,9 @@ def accept(token: str, *, email: str, name: str, password: str, at: datetime, ad
 
 
 def join(user: User, token: str, *, at: datetime) -> MemoryStore:
-    """Use an invitation to a memory store for the signed-in person whose address it names, and also use the invitations
-    that `beside` returns. Return the store of the invitation.
+    """Use an invitation to a memory store for the signed-in person. Return the store.
 
-    A higher role that the person already has stays. An invitation works once; then InvitationSpent is raised.
+    The invitations that `beside` returns are used too. A higher role stays. Raises InvitationSpent.
     """
     with writing():
         invitation = find_invitation(token, at)
@@ -168,7 +163,7 @@ def join(user: User, token: str, *, at: datetime) -> MemoryStore:
 
 
 def beside(invitation: Invitation, at: datetime) -> list[Invitation]:
-    """Return the other usable invitations that were made in the same act, each to a store and for the same address."""
+    """Return the other usable invitations from the same act: those to stores, for the same address."""
     if invitation.store_id is None or invitation.user_id is not None:
         return []
     same = {"email": invitation.email, "made_by": invitation.made_by_id, "created_at": invitation.created_at}
@@ -177,10 +172,7 @@ def beside(invitation: Invitation, at: datetime) -> list[Invitation]:
 
 
 def _spend(invitation: Invitation, at: datetime) -> list[tuple[Invitation, tree.Tree]]:
-    """Use an invitation and those beside it; return (invitation, locked store) for each invitation to a store.
-
-    The chains of these stores are locked in a fixed order, so that there is no deadlock. Raises InvitationSpent.
-    """
+    """Use an invitation and those beside it. Return (invitation, locked store) for each. Raises InvitationSpent."""
     together = sorted([invitation, *beside(invitation, at)], key=lambda one: one.store_id or "")
     stores = {one.pk: tree.lock(one.store_id, Act(_NOBODY, Door.WEB, at)) for one in together if one.store_id}
     audit.lock_hub()
@@ -196,10 +188,7 @@ def invites(invitation: Invitation, user: User) -> bool:
 
 
 def write_password(user: User, encoded: str, at: datetime, keep: str = "") -> None:
-    """Store a new password and withdraw the person's other password links, which could change it again.
-
-    Every browser but `keep` is signed out.
-    """
+    """Store a new password, withdraw the person's other password links, and sign out every browser but `keep`."""
     user.password = encoded
     user.save(update_fields=["password"])
     browsers.drop(user.browsers.exclude(pk=keep))
@@ -223,7 +212,7 @@ def _join(store: tree.Tree, invitation: Invitation, user: User, at: datetime) ->
 
 
 def first_administrator_link(*, at: datetime) -> str | None:
-    """Return the token of a new invitation for the first administrator, or None if there is an administrator.
+    """Return the token of a new invitation for the first administrator; None if the hub has an administrator.
 
     Earlier invitations for the first administrator are withdrawn.
     """
@@ -238,8 +227,7 @@ def first_administrator_link(*, at: datetime) -> str | None:
 
 
 def edit_profile(user: User, *, at: datetime, **changes: object) -> None:
-    """Change the person's own settings, such as name, theme, time zone or shortcuts. The entry says what changed;
-    without a change, nothing is written."""
+    """Change the person's own settings, such as name, theme or time zone. If nothing changes, no entry is written."""
     changed = {name: value for name, value in changes.items() if getattr(user, name) != value}
     if not changed:
         return
@@ -254,7 +242,7 @@ def edit_profile(user: User, *, at: datetime, **changes: object) -> None:
 
 
 def change_password(user: User, current: str, password: str, *, at: datetime, keep: str = "") -> bool:
-    """Set a new password for a person who knows the current one. Returns False if the current one is wrong.
+    """Set a new password for a person who knows the current one. Return False if `current` is wrong.
 
     Every browser but `keep` is signed out. Raises TooBusy, and TooManyTries before any hashing.
     """
@@ -283,13 +271,11 @@ def set_active(
     revoke: Keys = tuple,
     pause: Webhooks = tuple,
 ) -> None:
-    """Activate or deactivate a person. Without a change, nothing is written; earlier acts keep the person's name.
+    """Activate or deactivate a person. If nothing changes, no entry is written.
 
-    A deactivation also ends the person's browser sessions, password links, the invitations that the person made, and
-    the requests for a second person that the person made or allowed, in the same transaction. The keys that `revoke`
-    returns under the lock are revoked too, and the webhooks that `pause` returns paused. Raises LastAdministrator if
-    the hub would have no active administrator left, and RightLost if `actor` is a person who is no administrator of the
-    hub.
+    A deactivation also ends the person's sessions, password links, invitations and requests for a second person. The
+    keys that `revoke` returns are revoked, and the webhooks that `pause` returns are paused. Raises LastAdministrator
+    if no active administrator would remain. Raises RightLost if `actor` is a person who is no administrator.
     """
     act = Act(actor, door, at)
     with writing():

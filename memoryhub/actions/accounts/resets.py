@@ -15,7 +15,7 @@ from memoryhub.models.access import fold_email
 
 
 class _Tokens(PasswordResetTokenGenerator):
-    """Makes Django's tokens for new passwords, and checks them, both as of a given moment.
+    """Makes and checks Django's tokens for new passwords, as of a given moment.
 
     A token is valid until the person signs in or the password changes.
     """
@@ -36,8 +36,7 @@ def token_for(user: User, at: datetime) -> str:
 def request(email: str, *, address: str, at: datetime) -> None:
     """Send the person with this e-mail address a link for a new password. Raises TooManyTries.
 
-    For an address without an account, the hub does the same work, but the message has no receiver. So neither the
-    answer nor its time reveals whether the account exists.
+    Neither the answer nor its time reveals whether the account exists.
     """
     folded = fold_email(email)
     tries.take(tries.of_reset(folded, address), at)
@@ -57,7 +56,7 @@ def user_of(user_id: str, token: str, at: datetime) -> User | None:
 
 
 def set_password(user_id: str, token: str, password: str, *, address: str, at: datetime) -> User:
-    """Set a new password through a link and return the person; other browsers are signed out.
+    """Set a new password through a link, and return the person. Other browsers are signed out.
 
     Raises InvitationSpent, TooManyTries and TooBusy.
     """

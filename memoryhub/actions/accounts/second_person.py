@@ -1,8 +1,6 @@
-"""Acts that need a second person: one asks, another one allows or refuses, and the first one then does exactly that.
+"""Acts that need a second person: one person asks, and another one allows or refuses.
 
-The act itself is done by its own form, once, with the fields that the second person has seen. So all checks of the form
-take place when the act is done, and values that the form shows only once (a key, a link) are shown to the first person
-alone.
+After that, the first person does the act in its usual form, with exactly the fields that the second person has seen.
 """
 
 import base64
@@ -73,8 +71,7 @@ class TooFew(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """The content of a request: the fields of the form, the act in words, the reason, and the second person's
-    answer."""
+    """A request for a second person: the fields of the form, the act in words, the reason, and the answer."""
 
     salt: str
     fields: Fields
@@ -107,15 +104,17 @@ def may_decide(request: ActRequest, user: User) -> bool:
 
 
 def deciders(store: str | None, asked_by: str) -> list[str]:
-    """Return the ids of the people who may decide a request of the person `asked_by`: for an act in a memory store, or
-    in the hub (`store` is None)."""
+    """Return the ids of the people who may decide a request of the person `asked_by`.
+
+    `store` is the store of the act; None for an act in the hub.
+    """
     admins = Member.objects.filter(store=store, role=Role.ADMIN).values("user") if store else []
     people = User.objects.filter(Q(is_superuser=True) | Q(pk__in=admins), is_active=True)
     return sorted(people.exclude(pk=asked_by).values_list("pk", flat=True))
 
 
 def content_of(request: ActRequest) -> Content | None:
-    """Return the content of a request; None if the content was deleted or is not the content that was sealed."""
+    """Return the content of a request; None if it was deleted, or was changed after it was sealed."""
     from cryptography.fernet import Fernet, InvalidToken
 
     if request.content is None:
@@ -172,9 +171,9 @@ def withdraw(request_id: str, user: User, by: Act) -> None:
 
 
 def use(act: str, path: str, wanted: Content, user: User, by: Act) -> User | None:
-    """Spend the permission for exactly this act, and return the second person; None if there is no such permission.
+    """Use up the permission for exactly this act, and return the second person; None without a permission.
 
-    Raises Changed if there is a permission for the same form, but the form would do something else now.
+    Raises Changed if the permission is for the same form but for another act.
     """
     has_changed = False
     with writing():
@@ -196,11 +195,9 @@ def use(act: str, path: str, wanted: Content, user: User, by: Act) -> User | Non
 
 
 def lapse(user: User, at: datetime) -> None:
-    """End the open requests that a person made or allowed. Otherwise they would count again if the person got the right
-    back.
+    """End the open requests that a person made or allowed.
 
-    Call it in the transaction that deactivates the account or takes the role of an administrator away, before the entry
-    of that act is written.
+    Call it in the transaction in which the person loses the right, before that act's entry is written.
     """
     open_ones = ActRequest.objects.filter(
         state__in=(ActRequestState.WAITING, ActRequestState.ALLOWED), expires_at__gt=at
@@ -281,5 +278,6 @@ def _encrypted(content: Content) -> str:
 
 
 def _key() -> bytes:
-    """Return the key that encrypts contents. The key is derived from SECRET_KEY, which is not in the database."""
+    """Return the key that encrypts contents."""
+    # Derived from SECRET_KEY, which is not in the database.
     return base64.urlsafe_b64encode(hashlib.sha256(b"memoryhub.act_request" + settings.SECRET_KEY.encode()).digest())

@@ -17,7 +17,7 @@ from memoryhub.models.access import fold_email
 class Credentials:
     """The e-mail address and the password that a person typed, and the client's network address.
 
-    `device` is the browser's id if the account has signed in with it before, else None.
+    `device` is the id of a browser in which the account has signed in before, else None.
     """
 
     email: str
@@ -34,7 +34,7 @@ def user_of(email: str) -> User | None:
 def sign_in(credentials: Credentials, *, at: datetime) -> User | None:
     """Return the person if the password is right, else None. Raises TooBusy, and TooManyTries before any hashing.
 
-    Existing and missing accounts differ neither in the answer nor in the time that it takes.
+    Neither the answer nor its time reveals whether the account exists.
     """
     email = fold_email(credentials.email)
     counters = tries.of_sign_in(email, credentials.address, credentials.device)
@@ -59,10 +59,7 @@ def sign_in(credentials: Credentials, *, at: datetime) -> User | None:
 
 
 def _stored(user: User | None) -> str | None:
-    """Return the hash of the password with which a person may sign in, or None.
-
-    Some people have no password. Where single sign-on is the only way, only administrators may use a password.
-    """
+    """Return the hash of the password with which a person may sign in, or None."""
     if user is None or not user.has_usable_password() or not may_use_password(user):
         return None
     return user.password
@@ -71,9 +68,7 @@ def _stored(user: User | None) -> str | None:
 def may_use_password(user: User) -> bool:
     """Return whether a person may have and use a password.
 
-    If single sign-on is the only way, only administrators may use a password, in case the provider fails. But an
-    administrator who has an identity at the provider may not use one, because the provider could then no longer shut
-    that person out.
+    Where single sign-on is the only way, only administrators without an identity at the provider may.
     """
     if not settings.MEMORYHUB_OIDC_ONLY:
         return True
@@ -81,7 +76,7 @@ def may_use_password(user: User) -> bool:
 
 
 def confirm(user: User, browser: BrowserSession, password: str, *, address: str, at: datetime) -> bool:
-    """Write down that a signed-in person has proved again who they are; return False if the password is wrong.
+    """Record that a signed-in person has proved again who they are. Return False if the password is wrong.
 
     Raises TooBusy, and TooManyTries before any hashing.
     """
@@ -102,7 +97,7 @@ def confirm(user: User, browser: BrowserSession, password: str, *, address: str,
 
 
 def confirmed(user: User, browser: BrowserSession, *, address: str, at: datetime) -> None:
-    """Write down that a signed-in person has proved again who they are, in another way than with the password."""
+    """Record that a signed-in person has proved again who they are, without a password."""
     with writing():
         browsers.confirm(browser, at)
         details = audit.to_json({"email": user.email, "address": address})
@@ -116,10 +111,9 @@ def refuse(email: str, *, address: str, at: datetime) -> None:
 
 
 def enter(user: User, *, address: str, at: datetime, unnamed: str = "") -> None:
-    """Sign in a person, without checking a password: the caller has checked in another way, or before, who the person
-    is.
+    """Sign in a person. The caller has checked who the person is.
 
-    `unnamed` is the claim that the identity provider left out, so that roles stayed as they were; the entry names it.
+    `unnamed` is the claim that the identity provider left out, for the entry.
     """
     with writing():
         _enter(user, address, at, unnamed)

@@ -1,8 +1,7 @@
-"""People who sign in at the identity provider: their accounts in the hub, and the roles that their groups give them.
+"""People who sign in at the identity provider: their accounts, and the roles that their groups give them.
 
-An account is found by the identity that was linked to it. If there is none, it is found by an e-mail address that the
-provider has verified. An administrator's account is never found by its address: so a local administrator can always
-sign in without the provider, and no one becomes an administrator because the provider names an address.
+An account is found by its linked identity, or else by an e-mail address that the provider has verified. The account of
+an administrator is never found by its address. So a provider cannot make anyone an administrator by naming an address.
 """
 
 from collections.abc import Collection, Iterable
@@ -38,8 +37,7 @@ class NotAdmitted(Exception):
 class Known:
     """A person as the identity provider describes them. `groups` is None if the provider does not name the groups.
 
-    With `has_more_groups`, the provider does not name the groups because they are too many: then roles stay as they
-    are.
+    With `has_more_groups`, the groups are too many for the provider to name, and roles stay as they are.
     """
 
     issuer: str
@@ -101,11 +99,7 @@ def _person(known_as: Known, grants: Collection[Grant], at: datetime) -> User:
 
 
 def _take_over(user: User, at: datetime) -> None:
-    """End every way into an account that was in the hub before the provider verified its e-mail address.
-
-    Someone else may have made the account with an invitation to this address, and must not get the roles that the
-    person's groups give.
-    """
+    """End every old way into an account, after the provider has verified the account's e-mail address."""
     user.password = make_password(None)
     user.save(update_fields=["password"])
     end(user.browsers.all(), user, at=at)
@@ -116,8 +110,10 @@ def _take_over(user: User, at: datetime) -> None:
 
 
 def apply(user: User, groups: Collection[str], grants: Collection[Grant], *, at: datetime) -> None:
-    """Give a person exactly the roles that `grants` give to `groups`, in the stores that `grants` name. Roles in other
-    stores stay. If `grants` say which groups make administrators of the hub, this role is given or taken too."""
+    """Give a person exactly the roles that `grants` give to `groups`. Roles in stores that `grants` do not name stay.
+
+    The role of an administrator is given or taken only if `grants` name groups for it.
+    """
     wanted = roles_of(grants, groups)
     stores = MemoryStore.objects.filter(pk__in=wanted, deleted_at=None)
     now = dict(Member.objects.filter(user=user, store__in=wanted).values_list("store_id", "role"))
@@ -137,11 +133,7 @@ def decides_administrators(user: User, grants: Collection[Grant]) -> bool:
 
 
 def is_due(browser: BrowserSession, at: datetime) -> bool:
-    """Return whether this request has to ask the provider again. If so, store the time, so that of several requests
-    only one asks.
-
-    A stored time in the future, from a clock that was ahead, delays nothing.
-    """
+    """Return whether this request has to ask the provider again. If so, store the time for other requests."""
     if browser.asked_at is None or abs(at - browser.asked_at) < ASKED_EVERY:
         return False
     with writing():
@@ -150,13 +142,13 @@ def is_due(browser: BrowserSession, at: datetime) -> bool:
 
 
 def keep(browser: BrowserSession, grant: str, *, at: datetime) -> None:
-    """Store the time of the provider's answer, and the encrypted token (`grant`) for the hub's next question."""
+    """Store the time of the provider's answer, and the token `grant` (encrypted) for the next question."""
     with writing():
         BrowserSession.objects.filter(pk=browser.pk).update(grant=grant, asked_at=at, answered_at=at)
 
 
 def renew(user: User, known_as: Known, grants: Collection[Grant], *, at: datetime) -> bool:
-    """Apply the provider's newest answer to a person who uses the hub. Return whether the person stays signed in."""
+    """Apply the provider's newest answer to a person. Return whether the person stays signed in."""
     if not known_as.is_active:
         _deactivate(user, at)
         return False
@@ -178,6 +170,5 @@ def end(found: Iterable[BrowserSession], user: User, *, at: datetime) -> None:
 
 
 def is_believed(browser: BrowserSession, at: datetime) -> bool:
-    """Return whether the provider's last answer about this browser is new enough to count while the provider does not
-    respond."""
+    """Return whether the provider's last answer is new enough, while the provider does not respond."""
     return browser.answered_at is not None and abs(at - browser.answered_at) < BELIEVED_FOR

@@ -1,9 +1,7 @@
 """Limits password attempts: counters by account, network and known browser, with growing delays.
 
-An attempt is counted before its password is checked, in one transaction that locks its counters. So even if many
-attempts come at once, only the first `Limit.free` of them pass at once; each further one has to wait for its delay. A
-right password is not counted. Nothing is locked permanently. The longest delay is short. A browser in which the account
-has signed in before has a separate counter, which no one else can fill.
+An attempt is counted before its password is checked. A right password is not counted. Nothing is locked permanently. A
+browser in which the account has signed in before has a counter of its own.
 """
 
 import hashlib
@@ -22,7 +20,7 @@ WINDOW = timedelta(minutes=15)
 class Limit(NamedTuple):
     """The limit of a counter. The first `free` attempts have no delay.
 
-    Then the delay doubles with each attempt: from `first` seconds up to `longest` seconds.
+    The next one waits `first` seconds. The delay then doubles with each attempt, up to `longest` seconds.
     """
 
     free: int
@@ -113,12 +111,13 @@ def of_provider(address: str) -> list[Counter]:
 
 
 def _id(*parts: str) -> str:
-    """Return a counter's id. It does not show the typed address, which may be a password in the wrong field."""
+    """Return a counter's id, from which no one can read the typed address."""
+    # The address may be a password that was typed in the wrong field.
     return f"{parts[0]}_{hashlib.sha256(chr(0).join(parts).encode('utf-8', 'surrogatepass')).hexdigest()[:40]}"
 
 
 def take(counters: Iterable[Counter], at: datetime) -> None:
-    """Count an attempt in all counters. If it is too early for one of them, count it in none and raise TooManyTries."""
+    """Count an attempt in all counters. If one of them still has a delay, count in none and raise TooManyTries."""
     with writing():
         for counter in sorted(counters):  # in one order: no deadlock
             _take(counter, at)
@@ -136,10 +135,9 @@ def _take(counter: Counter, at: datetime) -> None:
 
 
 def give_back(counters: Iterable[Counter], *, passed: bool) -> None:
-    """Take back the count of an attempt whose password was right (`passed`), or was never checked.
+    """Take back the count of an attempt: its password was right (`passed`), or was never checked.
 
-    A right password also deletes the counters with `resets`. Delays that have begun stay, because others may have
-    caused them.
+    A right password also deletes the counters with `resets`. Delays that have begun stay.
     """
     with writing():
         for counter in sorted(counters):
@@ -150,8 +148,7 @@ def give_back(counters: Iterable[Counter], *, passed: bool) -> None:
 
 
 def forget(at: datetime, most: int = 1_000) -> int:
-    """Delete at most `most` counters that had no attempt for more than WINDOW, and would therefore begin again at zero.
-    Return how many were deleted."""
+    """Delete at most `most` counters without an attempt in the last WINDOW. Return how many were deleted."""
     with writing():
         old = TryCounter.objects.filter(last_at__lt=at - WINDOW - timedelta(minutes=1)).order_by("last_at")
         return TryCounter.objects.filter(pk__in=[row.pk for row in old[:most]]).delete()[0]

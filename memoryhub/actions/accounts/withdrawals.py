@@ -1,5 +1,4 @@
-"""Withdraws unused invitations in three cases: a person does it by hand, their maker loses the right, or the role of
-the invited person is lowered.
+"""Withdraws unused invitations: by hand, or when their maker or the invited person loses a right.
 
 It also pauses webhooks of a person who loses a role or the account.
 """
@@ -23,7 +22,7 @@ locks are held, so that nothing is missing that was made just before."""
 
 
 def lock_chain_of(store: MemoryStore | None, act: Act) -> audit.ChainHead:
-    """Lock the chain of an invitation and return its head: the store's chain, or the hub's if `store` is None."""
+    """Lock the chain of a store, or of the hub if `store` is None. Return the chain's head."""
     return audit.lock_hub() if store is None else tree.lock(store.id, act).head
 
 
@@ -35,10 +34,10 @@ def withdraw(invitation: Invitation, *, actor: Actor, door: Door, at: datetime) 
 
 
 def lock_stores_of(maker: User, act: Act, webhooks: Webhooks = tuple) -> dict[str, audit.ChainHead]:
-    """Lock the chains of the stores to which a person has invited, and of the stores of the webhooks that `webhooks`
-    returns. Return the heads of these chains by store id.
+    """Lock the chains of the stores to which a person has invited, and of the webhooks' stores. Return their heads by
+    store id.
 
-    They are locked in the order of their ids. Call it before the hub's chain is locked.
+    Call it before the hub's chain is locked.
     """
     stores = _unused(maker, act.at).filter(store__deleted_at=None).values_list("store_id", flat=True)
     concerned = {*stores, *(webhook.store_id for webhook in webhooks())} - {None}
@@ -46,11 +45,9 @@ def lock_stores_of(maker: User, act: Act, webhooks: Webhooks = tuple) -> dict[st
 
 
 def withdraw_lapsed(maker: User, act: Act, heads: Mapping[str, audit.ChainHead]) -> None:
-    """Withdraw the invitations that a person may no longer grant, in the transaction that removed the right. Otherwise
-    they would work again if the person regained the right.
+    """Withdraw the invitations that a person may no longer grant. Call it in the transaction that removes the right.
 
-    `heads` are the locked chains of stores. If an invitation was made after these chains were locked, to a store that
-    is not among them, its withdrawal is recorded in the hub's chain.
+    `heads` are the locked chains of stores. For any other store, the withdrawal is recorded in the hub's chain.
     """
     if not _unused(maker, act.at).exists():
         return
@@ -61,20 +58,15 @@ def withdraw_lapsed(maker: User, act: Act, heads: Mapping[str, audit.ChainHead])
 
 
 def withdraw_those_to(user: User, store: MemoryStore, head: audit.ChainHead, act: Act) -> None:
-    """Withdraw the invitations to a store for a person's address, in the transaction that lowers the person's role in
-    it.
-
-    The person could otherwise regain the higher role with an invitation that is older than the decision to lower it.
-    """
+    """Withdraw the invitations to a store for a person. Call it in the transaction that lowers the person's role."""
     for invitation in Invitation.objects.unused(act.at).filter(store=store, user=None, email=user.email).order_by("id"):
         _end(invitation, head, act)
 
 
 def pause_webhooks(webhooks: Webhooks, heads: Mapping[str, audit.ChainHead], act: Act) -> None:
-    """Pause webhooks, in the transaction in which their maker leaves. `heads` are the locked chains of their stores.
+    """Pause webhooks, in the transaction in which their maker leaves.
 
-    If a webhook was made after these chains were locked, in a store that is not among them, its pause is recorded in
-    the hub's chain.
+    `heads` are the locked chains of stores. For any other store, the pause is recorded in the hub's chain.
     """
     for webhook in Webhook.objects.select_for_update().filter(pk__in=[one.pk for one in webhooks()]).order_by("pk"):
         head = heads.get(webhook.store_id or "") or audit.lock_hub()

@@ -32,8 +32,10 @@ class Failed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The result of verifying the audit: the number of correct entries, and the problem as a sentence ("": there is
-    none). The problem is an error in the audit, or the reason why the audit could not be verified."""
+    """The result of verifying the audit: how many entries are correct, and the problem as a sentence ("": none).
+
+    The problem is an error in the audit, or the reason why it could not be verified.
+    """
 
     entries: int
     problem: str
@@ -44,8 +46,7 @@ def is_sqlite() -> bool:
 
 
 def copy(path: Path) -> Verdict:
-    """Write a copy of the database, as of one moment, into a file. Verify the audit in the copy, and return the result.
-    Raises Failed."""
+    """Copy the database to a file, verify the audit in the copy, and return the result. Raises Failed."""
     if not is_sqlite():
         return _dump(path)
     needed, free = 2 * copies.bytes_in_use() + RESERVE, shutil.disk_usage(path.parent).free
@@ -63,8 +64,7 @@ def copy(path: Path) -> Verdict:
 
 
 def sound(check: Any) -> Verdict:
-    """Return the result of the function `check`. Raises Failed if SQLite's file is damaged, or the database cannot be
-    read."""
+    """Return the result of the function `check`. Raises Failed if the database is damaged or cannot be read."""
     try:
         if damage := copies.damage():
             raise Failed(f"The copy of the database is damaged: {damage}.")
@@ -75,8 +75,10 @@ def sound(check: Any) -> Verdict:
 
 
 def verdict(*, is_complete: bool = True) -> Verdict:
-    """Verify every chain of the database, and return the result. If the database has an older schema (`is_complete` is
-    False), it cannot be verified before it is migrated; the result says so."""
+    """Verify every chain of the database, and return the result.
+
+    An older schema (`is_complete` is False) cannot be verified before it is migrated; the result says so.
+    """
     if not is_complete:
         return Verdict(0, "the database was left by an older MemoryHub; a restore migrates and verifies it")
     total, problem = 0, ""
@@ -124,7 +126,7 @@ def migrate() -> None:
 
 
 def _dump(path: Path) -> Verdict:
-    """Dump PostgreSQL's database into a file, verify the audit in the same snapshot, and return the result."""
+    """Dump PostgreSQL's database into a file, and return the verdict on the audit in the same snapshot."""
     is_complete = is_current()
     with snapshot():
         options = ["--format=custom", "--no-owner", "--no-privileges", f"--snapshot={copies.shared_snapshot()}"]
@@ -165,12 +167,12 @@ def _quoted(value: str) -> str:
 
 
 def _path(program: str) -> str:
-    """Return the path of the newest installed version of a program: pg_dump refuses a server that is newer than
-    itself."""
+    """Return the path of the newest installed version of a program."""
     debian = sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{program}"), key=lambda path: _version(path.parts[-3]))
     path = str(debian[-1]) if debian else shutil.which(program)
     if path is None:
         raise Failed(f"{program} is not installed: install PostgreSQL’s client programs, not older than the server.")
+    # pg_dump refuses a server that is newer than itself.
     return path
 
 

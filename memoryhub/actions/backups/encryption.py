@@ -38,10 +38,7 @@ class Keys:
 
 
 class _Noting:
-    """A writable object over a file.
-
-    It keeps the OSError of a failed write, because `pyrage` passes on only the message of the error.
-    """
+    """A writable object over a file, which keeps the OSError of a failed write."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self.stream = stream
@@ -76,10 +73,9 @@ class _Blocks:
 
 
 def write(path: Path, blocks: Iterable[bytes], keys: Keys) -> Any:
-    """Write an encrypted backup to the disk. Return an age identity with which this process can decrypt the file to
-    check it.
+    """Write an encrypted backup. Return an age identity with which this process can check it.
 
-    If `keys` is a public key, this identity is stored nowhere. Raises OSError, as on a full disk.
+    For a public key, this identity is stored nowhere. Raises OSError, as on a full disk.
     """
     own = pyrage.x25519.Identity.generate()
     recipients, block = [own.to_public()], b""
@@ -100,8 +96,10 @@ def write(path: Path, blocks: Iterable[bytes], keys: Keys) -> Any:
 
 
 def identity(path: Path, passphrase: str, identities: str) -> list[Any]:
-    """Return the age identities that decrypt a backup: from its passphrase, or from `identities`, the text of an
-    identity file. Raises NotOpened."""
+    """Return the age identities that decrypt a backup. Raises NotOpened.
+
+    They come from its passphrase, or from `identities`, the text of an identity file.
+    """
     with path.open("rb") as stream:
         block = _head(stream)
     if not block:

@@ -1,5 +1,4 @@
-"""Makes a backup: copies the database, verifies the copy's audit, encrypts the copy and reads the encrypted file back.
-Only then does the file get its name."""
+"""Makes a backup: copies the database, verifies and encrypts the copy, and reads the encrypted file back."""
 
 import fcntl
 import os
@@ -60,8 +59,7 @@ class Running(Failed):
 def make(target: Target, keys: Keys, act: Act, keep: rotation.Keep | None = None) -> Made:
     """Make a backup and record it in the audit; with `keep`, then delete older ones. Raises Failed.
 
-    If the audit does not verify, the backup is made too, but its name says so, it is not recorded, and it replaces only
-    older backups whose audit did not verify.
+    A backup whose audit does not verify is not recorded. Its name says so, and it replaces only backups of its kind.
     """
     begun = time.monotonic()
     try:
@@ -94,8 +92,7 @@ def make(target: Target, keys: Keys, act: Act, keep: rotation.Keep | None = None
 def rotate(target: Target, keep: rotation.Keep, now: datetime, *, is_verified: bool = True) -> int:
     """Delete the backups of this hub that `keep` does not keep; return how many. Raises Failed.
 
-    With `is_verified`, only backups whose audit verified can be deleted; without it, only backups whose audit did not
-    verify. Of the latter, the oldest always stays, because it is nearest to the last correct state.
+    Without `is_verified`, only backups whose audit did not verify are deleted, never the oldest of them.
     """
     try:
         marks = _marks()
@@ -112,12 +109,7 @@ def rotate(target: Target, keep: rotation.Keep, now: datetime, *, is_verified: b
 
 
 def _marks() -> list[str]:
-    """Return the marks by which this hub recognises its own backups: the names of its audit keys. The last of them
-    marks the next backup.
-
-    A hub that was restored from a backup has a single mark, which belongs to it alone, because the hub that made that
-    backup may still run.
-    """
+    """Return the marks by which this hub recognises its own backups. The last one marks the next backup."""
     with suppress(DatabaseError):  # a database of an older MemoryHub may have no such column
         if own := _own_mark():
             return [own]
@@ -146,7 +138,7 @@ def is_running() -> bool:
 
 @contextmanager
 def _work() -> Iterator[Path]:
-    """Yield an empty private directory, which is removed afterwards. Raises Failed if another backup is running."""
+    """Yield an empty private directory, and remove it afterwards. Raises Failed if another backup is running."""
     directory: Path = settings.DATA_DIR
     descriptor = os.open(directory / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
     try:
@@ -166,11 +158,7 @@ def _work() -> Iterator[Path]:
 
 
 def _copied(work: Path, at: datetime) -> tuple[Verdict, Manifest, dict[str, Path]]:
-    """Copy the database, the checkpoints and the keys into the work directory. Return the verdict on the audit, the
-    manifest, and {name: file}.
-
-    The checkpoints are copied first, so they name no entry that the copy of the database lacks.
-    """
+    """Copy the database, the checkpoints and the keys. Return the verdict, the manifest, and {name: file}."""
     files = {}
     written: Path = settings.MEMORYHUB_CHECKPOINT_FILE
     with checkpoints.locked(written, shared=True):
@@ -191,8 +179,7 @@ def _copied(work: Path, at: datetime) -> tuple[Verdict, Manifest, dict[str, Path
 
 
 def _sealed(path: Path, manifest: Manifest, files: dict[str, Path], keys: Keys) -> None:
-    """Write the encrypted file, then read it back from its first to its last byte. Raises Failed if it cannot be read
-    back."""
+    """Write the encrypted file and read it back. Raises Failed if it cannot be read."""
     path.unlink(missing_ok=True)
     own = encryption.write(path, archive.packed(manifest, files), keys)
     try:
@@ -203,10 +190,7 @@ def _sealed(path: Path, manifest: Manifest, files: dict[str, Path], keys: Keys) 
 
 
 def _record(act: Act, name: str, size: int, entries: int, seconds: float) -> None:
-    """Record a backup when it has ended.
-
-    If the database takes no writes (a replica), the backup is valid without a record.
-    """
+    """Record a finished backup. On a replica, do nothing."""
     details = {"name": name, "bytes": size, "entries": entries}
     last: Any = {**details, "at": act.at.isoformat(), "seconds": round(seconds, 1)}
     try:

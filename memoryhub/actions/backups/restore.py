@@ -1,8 +1,6 @@
-"""Restores a backup into a hub without a database: unpacks and verifies it in a directory of its own, and only then
-moves the files into place.
+"""Restores a backup into a hub without a database: unpacks it, verifies it, then moves the files into place.
 
-`unpack` and `place` run with the settings of the hub that is restored. Between the two, `finish` runs in another
-process, whose data directory is the unpacked one: verifying needs the audit key of the backup.
+`unpack` and `place` run with the settings of the hub. `finish` runs in another process, in the unpacked directory.
 """
 
 import json
@@ -45,10 +43,7 @@ class Unpacked:
 
 
 def keys_of(file: Path, passphrase: str, identities: str) -> list[Any]:
-    """Return the age identities that decrypt a backup.
-
-    Raises Failed if neither the passphrase nor `identities` decrypt the backup.
-    """
+    """Return the age identities that decrypt a backup. Raises Failed if there are none."""
     try:
         return encryption.identity(file, passphrase, identities)
     except NotOpened as error:
@@ -57,8 +52,10 @@ def keys_of(file: Path, passphrase: str, identities: str) -> list[Any]:
 
 @contextmanager
 def unpack(file: Path, keys: list[Any]) -> Iterator[Unpacked]:
-    """Unpack a backup into a directory that is removed afterwards. Raises Failed if the backup cannot be read, or
-    cannot be restored into this hub."""
+    """Unpack a backup into a directory that is removed afterwards.
+
+    Raises Failed if the backup cannot be read, or cannot be restored into this hub.
+    """
     work: Path = settings.DATA_DIR / WORK
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(mode=0o700, parents=True)
@@ -108,9 +105,9 @@ def _require_belonging(manifest: Manifest, work: Path) -> None:
 
 
 def finish(act: Act, name: str, *, accept: bool) -> Verdict:
-    """Bring the unpacked database to this program's schema, verify it and record the restore. Raises Failed.
+    """Migrate the unpacked database, verify it and record the restore. Raises Failed.
 
-    With `accept`, a backup whose audit is not right is accepted; the record then says what is wrong.
+    With `accept`, a backup whose audit is not right is restored too; the record says what is wrong.
     """
     if not databases.is_sqlite():
         databases.load(settings.DATA_DIR / archive.POSTGRESQL)
@@ -132,8 +129,10 @@ def finish(act: Act, name: str, *, accept: bool) -> Verdict:
 
 
 def place(unpacked: Unpacked) -> bool:
-    """Move the unpacked files into the data directory, the database last. Return whether the hub already had
-    checkpoints: then those of the backup are left out."""
+    """Move the unpacked files into the data directory, the database last.
+
+    Return whether the hub already had checkpoints: then those of the backup are left out.
+    """
     directory: Path = settings.DATA_DIR
     written: Path = settings.MEMORYHUB_CHECKPOINT_FILE
     has_own = bool(checkpoints.segments(written)) or written.exists()

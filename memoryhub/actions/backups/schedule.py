@@ -43,7 +43,7 @@ LATE = 3
 class Plan:
     """The settings of the scheduled backups. `every` is in hours; without a `target`, no backup is scheduled.
 
-    `hour` is the hour in UTC at which backups begin if `every` is whole days; None: at any time.
+    `hour` is the hour in UTC at which a backup of every day or more begins (None: at any time).
     """
 
     target: str = ""
@@ -62,10 +62,10 @@ class Plan:
         return timedelta(hours=self.every)
 
     def after(self, last: datetime) -> datetime:
-        """Return when the next backup after `last` is due.
+        """Return when the next backup after `last` is due: one interval later.
 
-        This is one interval later. If there is an `hour` and the interval is whole days, it is the time at this hour
-        that is nearest to one interval later.
+        If there is an `hour` and the interval is whole days, the backup begins at this hour, at most 12 hours earlier
+        or later.
         """
         due = last + self.interval
         if self.hour is None or self.every % 24:
@@ -77,10 +77,10 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """The state of the scheduled backups. `at`, `name`, `bytes`, `entries` and `seconds` describe the last successful
-    backup (`at` is None: none was made).
+    """The state of the scheduled backups. `at` and the next four fields describe the last successful backup.
 
-    `problem` says why a later backup failed. `next_at` is None if no backup is scheduled.
+    `at` is None if there is none. `problem` says why a later backup failed. `next_at` is None if no backup is
+    scheduled.
     """
 
     plan: Plan
@@ -109,8 +109,10 @@ class State:
         return not has_ended and not self.problem and now - (self.begun_at or now) < AGAIN
 
     def is_old(self, now: datetime) -> bool:
-        """Return whether backups are scheduled, but the last successful one is older than LATE intervals of the plan.
-        If no backup has succeeded yet, the time of the last attempt counts."""
+        """Return whether the last successful backup is older than LATE intervals. False if no backups are scheduled.
+
+        If none has succeeded yet, the last attempt counts.
+        """
         last = self.at or self.begun_at
         return bool(self.plan.target) and last is not None and now - last > LATE * self.plan.interval
 
@@ -147,8 +149,7 @@ def ask(act: Act) -> None:
 
 
 def is_due(there: State, now: datetime) -> bool:
-    """Return whether to begin a backup. This works even if the clock was set back: if the last backup then seems to lie
-    in the future, the next one is due at once."""
+    """Return whether to begin a backup now, also if the clock was set back."""
     if not there.plan.target:
         return False
     if there.is_asked:
@@ -160,7 +161,7 @@ def is_due(there: State, now: datetime) -> bool:
 
 
 def back_up_due(now: datetime) -> None:
-    """Make a backup if one is due, in a separate process, so that calls do not wait. If it fails, store why."""
+    """Make a backup in a separate process if one is due. If it fails, store why."""
     there = state()
     if not is_due(there, now) or not _claim(there, now):
         return
@@ -173,10 +174,7 @@ def back_up_due(now: datetime) -> None:
 
 
 def _ended(command: list[str]) -> tuple[int, str]:
-    """Run a command to its end; return its exit code and its errors.
-
-    While it runs, note again and again that the work continues.
-    """
+    """Run a command to its end; return its exit code and its errors."""
     begun = time.monotonic()
     process = subprocess.Popen(
         command, env={**os.environ, "MEMORYHUB_DATA_DIR": str(settings.DATA_DIR)}, stdin=subprocess.DEVNULL,

@@ -15,8 +15,7 @@ class Target(Protocol):
     """A place for backups. A file counts as a backup only after `keep` has stored it under its name."""
 
     def staging(self, work: Path) -> Path:
-        """Return the directory in which the file is first written: the place itself, if it is a directory, otherwise
-        `work`."""
+        """Return the directory in which the file is first written: the target's own directory, or `work`."""
 
     def keep(self, file: Path, name: str) -> str:
         """Store a checked file under a name and return its address."""
@@ -29,8 +28,7 @@ class Target(Protocol):
 
 
 class Directory:
-    """A directory. The file is first written under another name and then renamed, so that each backup in the directory
-    is complete."""
+    """A directory as the place of backups. A file is renamed when it is complete."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -119,7 +117,7 @@ def _region() -> str:
 
 
 def _set(name: str) -> str:
-    """Return an environment variable without the blanks and line breaks at its ends, which secrets often have."""
+    """Return an environment variable without blanks and line breaks at its ends."""
     return os.environ.get(name, "").strip()
 
 
@@ -130,8 +128,10 @@ def _variable(name: str) -> str:
 
 
 def target(address: str) -> Target:
-    """Return the place with an address: a bucket for `s3://…`, otherwise a directory. Raises Failed if the address is
-    empty, or if the environment lacks the keys of a bucket."""
+    """Return the place with an address: a bucket for `s3://…`, otherwise a directory.
+
+    Raises Failed if the address is empty, or if the environment lacks the keys of a bucket.
+    """
     if not address.strip():
         raise Failed("A backup needs a directory.")
     if address.startswith("s3://"):

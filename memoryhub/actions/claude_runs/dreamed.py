@@ -1,8 +1,6 @@
-"""Ends a dream: its copy becomes a new memory store, or the changes in the copy become a proposal for the original
-store.
+"""Ends a dream: its copy becomes a new memory store, or a proposal for the original store.
 
-A person decides about the proposal. The proposal is merged at once only if path rules allow the agent each of its
-changes and nothing conflicts: a change about which no rule says anything waits for the person.
+A person decides about the proposal. It is merged at once only if path rules allow every change and nothing conflicts.
 """
 
 from collections.abc import Sequence
@@ -30,8 +28,11 @@ _LONGEST_NAME = 200
 
 
 def finish(run_id: str, worker: str, at: datetime) -> None:
-    """End a dream of a worker, and turn its copy into the result. There is no result if the dream was canceled, if its
-    key may not dream any more, or if its memory store was archived. Raises LostRun, CopyGone and NoSuchStore."""
+    """End a dream of a worker, and turn its copy into the result.
+
+    There is no result if the dream was canceled, its key may not dream any more, or its store was archived. Raises
+    LostRun, CopyGone and NoSuchStore.
+    """
     run = ClaudeRun.objects.get(pk=run_id)
     found, agent = made.made_of(run), Agent.objects.get(pk=run.agent)
     act = Act(Actor.key(run.key, agent), Door.API, at, session=made.session_of(run))
@@ -66,8 +67,7 @@ def _keep(store: Tree, run: ClaudeRun) -> None:
 
 
 def _merge(store_id: str, number: int, found: Sequence[Made], act: Act) -> None:
-    """Merge the proposal `number` if path rules allow each of the changes `found`, and no change in its plan needs a
-    choice. Otherwise do nothing, because a person then decides about the proposal."""
+    """Merge a proposal if path rules allow all changes `found`, and its plan needs no choice."""
     try:
         with tree.locked(store_id, act) as store:
             proposal = Proposal.objects.of_store(store_id).get(number=number)

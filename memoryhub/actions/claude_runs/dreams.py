@@ -1,5 +1,7 @@
-"""Dreams: Claude reads what agents did in past sessions, and reorganises a copy of their memory store. An agent starts,
-cancels and archives them through the API. Each of these acts makes one audit entry, without the texts."""
+"""Dreams: Claude reads past sessions of agents, and reorganises a copy of their memory store.
+
+Agents start, cancel and archive dreams through the API. Each of these acts makes one audit entry, without the texts.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -38,8 +40,7 @@ class NoSuchSessions(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The request of an agent for a dream. `updates` says whether the result changes the memory store itself; otherwise
-    it is a new store."""
+    """The request of an agent for a dream. With `updates`, the store itself changes; otherwise a new store is made."""
 
     model: str
     sessions: Sequence[str]
@@ -48,8 +49,11 @@ class Wanted:
 
 
 def start(store_id: str, wanted: Wanted, asked: Asked) -> ClaudeRun:
-    """Start a dream: it waits for a worker. Raises ToolError if the store is archived, NoSuchSessions, Updating,
-    TooManyCopies, calls.NotRun and tree.NoSuchStore."""
+    """Start a dream: it waits for a worker.
+
+    Raises NoSuchSessions, Updating, TooManyCopies, calls.NotRun, tree.NoSuchStore, and ToolError if the store is
+    archived.
+    """
     known = Session.objects.known_in([store_id]).filter(pk__in=wanted.sessions).values_list("pk", flat=True)
     if unknown := sorted(set(wanted.sessions) - set(known)):
         raise NoSuchSessions(unknown)
@@ -100,8 +104,10 @@ def is_canceled(run: ClaudeRun) -> bool:
 
 
 def cancel(run: ClaudeRun, asked: Asked) -> ClaudeRun:
-    """Stop a dream that has not ended, and return it; do nothing if it was stopped before. Raises NotNow if it has
-    ended in another way, NoSuchRun, calls.NotRun and tree.NoSuchStore."""
+    """Stop a dream and return it. Do nothing if it was stopped before.
+
+    Raises NotNow if it has ended in another way, NoSuchRun, calls.NotRun and tree.NoSuchStore.
+    """
 
     def do(store: Tree) -> tuple[ClaudeRun | Exception, Record | None]:
         own = _locked(store, run)
@@ -116,8 +122,10 @@ def cancel(run: ClaudeRun, asked: Asked) -> ClaudeRun:
 
 
 def archive(run: ClaudeRun, asked: Asked) -> ClaudeRun:
-    """Hide a dream that has ended from the list of dreams, and return it; do nothing if it is hidden already. Raises
-    NotNow if the dream has not ended, NoSuchRun, calls.NotRun and tree.NoSuchStore."""
+    """Hide an ended dream from the list, and return it. Do nothing if it is hidden already.
+
+    Raises NotNow if the dream has not ended, NoSuchRun, calls.NotRun and tree.NoSuchStore.
+    """
 
     def do(store: Tree) -> tuple[ClaudeRun | Exception, Record | None]:
         own = _locked(store, run)

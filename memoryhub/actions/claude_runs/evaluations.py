@@ -1,7 +1,6 @@
 """Evaluations of memory: people and a command start them, and a worker writes the result of each case.
 
-As with Claude runs, each write of a worker is one short transaction, in which the evaluation must still be the
-worker's.
+Each write of a worker is one short transaction, in which the evaluation must still be the worker's.
 """
 
 from collections.abc import Iterator, Mapping
@@ -50,11 +49,11 @@ class Stopped(Exception):
 
 
 def start(store_id: str, model: str, user: User | None, act: Act, worker: str = "") -> ClaudeEvaluation:
-    """Start an evaluation, and return it. It waits for a worker, unless `worker` names the process that runs it.
-    `model` is "" for the scripted model; `user` is None if a command starts it. Earlier evaluations that did not finish
-    are deleted.
+    """Start an evaluation, and return it. Earlier evaluations that did not finish are deleted.
 
-    Raises NotNow if another evaluation has not ended, Taken, ToolError if the store is archived, and tree.NoSuchStore.
+    It waits for a worker, unless `worker` names the process that runs it. `model` is "" for the scripted model. `user`
+    is None if a command starts the evaluation. Raises NotNow if another evaluation has not ended, Taken, ToolError if
+    the store is archived, and tree.NoSuchStore.
     """
     with tree.locked(store_id, act) as store:
         tree.require_active(store)
@@ -73,8 +72,10 @@ def start(store_id: str, model: str, user: User | None, act: Act, worker: str = 
 
 
 def stop(store_id: str, act: Act) -> None:
-    """Stop the store's evaluation: at once if it waits, within a second or so if it runs. Raises NotNow if none waits
-    or runs, and tree.NoSuchStore."""
+    """Stop the store's evaluation. Raises tree.NoSuchStore, and NotNow if no evaluation waits or runs.
+
+    A waiting evaluation stops at once; a running one within about a second.
+    """
     with tree.locked(store_id, act) as store:
         one = ClaudeEvaluation.objects.of_store(store_id).going_on().select_for_update().first()
         if one is None or one.stop_asked:
@@ -87,8 +88,10 @@ def stop(store_id: str, act: Act) -> None:
 
 
 def claim(worker: str, at: datetime) -> ClaudeEvaluation | None:
-    """Assign the waiting evaluation that was started first to a worker, and return it. None if none waits, or if
-    another worker was faster."""
+    """Assign the oldest waiting evaluation to a worker, and return it.
+
+    None if none waits, or if another worker was faster.
+    """
     waiting = ClaudeEvaluation.objects.filter(state=ClaudeRunState.WAITING, store__deleted_at=None)
     first = waiting.order_by("id").first()
     if first is None:
@@ -100,8 +103,7 @@ def claim(worker: str, at: datetime) -> ClaudeEvaluation | None:
 
 @contextmanager
 def own(evaluation_id: str, worker: str) -> Iterator[ClaudeEvaluation]:
-    """Open a transaction, lock the evaluation and yield it. Raises LostRun if it does not run any more, or if another
-    worker has it."""
+    """Open a transaction, lock the evaluation and yield it. Raises LostRun if it is no longer the worker's."""
     with writing():
         rows = ClaudeEvaluation.objects.select_for_update(of=("self",)).filter(store__deleted_at=None)
         one = rows.filter(pk=evaluation_id, state=ClaudeRunState.RUNNING, worker=worker).first()
@@ -125,8 +127,10 @@ def may_go_on(one: ClaudeEvaluation) -> bool:
 
 
 def copied(one: ClaudeEvaluation, worker: str, act: Act) -> str:
-    """Make a throw-away copy of the store as it is; return its id. Raises ToolError if the store is archived,
-    TooManyCopies, LostRun and tree.NoSuchStore."""
+    """Make a throw-away copy of the store; return its id.
+
+    Raises ToolError if the store is archived, TooManyCopies, LostRun and tree.NoSuchStore.
+    """
     with tree.locked(one.store_id, act) as store, own(one.pk, worker):
         tree.require_active(store)
         copy, seq = runs.new_copy(store, proposes=True), store.head.last_seq
@@ -137,8 +141,10 @@ def copied(one: ClaudeEvaluation, worker: str, act: Act) -> str:
 
 
 def caller(act: Act) -> Caller:
-    """Return the caller for the model's tool calls on the copies. It has an agent of its own, and a key that reaches no
-    memory store and whose secret no one knows."""
+    """Return the caller for the model's tool calls on the copies.
+
+    It has an agent of its own, and a key that reaches no memory store and whose secret no one knows.
+    """
     name = EVALUATIONS_KEY
     agent = Agent.objects.filter(name=name).order_by("pk").first()
     if agent is None:
@@ -151,9 +157,11 @@ def caller(act: Act) -> Caller:
 
 
 def use(tokens: int, at: datetime, used: int = 0) -> None:
-    """Add `tokens` to the number of tokens that all runs together used on this day. Raises OverBudget, and adds
-    nothing, if this number would then exceed the budget of the day, or if `used` and `tokens` together exceed the
-    budget of a run."""
+    """Add `tokens` to the tokens that all runs together used on this day.
+
+    Raises OverBudget, and adds nothing, if the day's sum would exceed the budget of a day. Also raises it if `used`
+    plus `tokens` exceed the budget of a run.
+    """
     of_run, of_day = settings.MEMORYHUB_CLAUDE_RUN_TOKENS, settings.MEMORYHUB_CLAUDE_DAY_TOKENS
     if of_run is not None and tokens > 0 and used + tokens > of_run:
         raise OverBudget("over_run_budget")
@@ -165,7 +173,7 @@ def use(tokens: int, at: datetime, used: int = 0) -> None:
 
 
 def write(evaluation_id: str, worker: str, results: Mapping[str, bool], tokens: int) -> None:
-    """Store the results of all cases that have ended so far, and how many tokens the evaluation has used so far."""
+    """Store the results so far, by case, and how many tokens the evaluation has used so far."""
     with own(evaluation_id, worker):
         ClaudeEvaluation.objects.filter(pk=evaluation_id).update(results=dict(results), tokens=tokens)
 
@@ -177,8 +185,10 @@ def end(evaluation_id: str, worker: str, state: ClaudeRunState, problem: str = "
 
 
 def finish(one: ClaudeEvaluation, worker: str, act: Act) -> None:
-    """End an evaluation whose results are written, and delete the finished evaluations of the store except the newest
-    MOST. Raises LostRun and tree.NoSuchStore."""
+    """End an evaluation, and delete the store's finished evaluations except the newest MOST.
+
+    The results are written before. Raises LostRun and tree.NoSuchStore.
+    """
     with tree.locked(one.store_id, act) as store, own(one.pk, worker) as row:
         results = dict[str, bool](row.results)
         done = ClaudeRunState.FINISHED
@@ -190,8 +200,10 @@ def finish(one: ClaudeEvaluation, worker: str, act: Act) -> None:
 
 
 def interrupt_silent(since: datetime, at: datetime) -> None:
-    """Find the evaluations whose worker has written nothing since the moment `since`. Mark them as interrupted (or as
-    stopped, if a person asked for that), and delete their copies."""
+    """Mark evaluations as interrupted if their worker has written nothing since the moment `since`.
+
+    If a person asked to stop the evaluation, it is marked as stopped. The copies are deleted.
+    """
     for one in list(ClaudeEvaluation.objects.silent_since(since)):
         state = ClaudeRunState.STOPPED if one.stop_asked else ClaudeRunState.INTERRUPTED
         with writing():

@@ -66,8 +66,7 @@ def change(run: ClaudeRun, number: int, **columns: Any) -> None:
 
 
 def cut(run: ClaudeRun) -> None:
-    """Mark the events of an answer that broke off as cut. These are the events after the last complete answer, message,
-    problem or proposal."""
+    """Mark the events after the last complete answer, message, problem or proposal as cut."""
     complete = (
         ClaudeEventKind.TURN, ClaudeEventKind.MESSAGE, ClaudeEventKind.PROBLEM, ClaudeEventKind.PROPOSAL,
     )  # fmt: skip
@@ -77,9 +76,10 @@ def cut(run: ClaudeRun) -> None:
 
 
 def end(run: ClaudeRun, state: ClaudeRunState, at: datetime, *, problem: str = "") -> None:
-    """End a run, whose row is locked. An unfinished answer is cut off, and the tokens that were held for it count as
-    used, because no one knows how many it really used. A dream that was interrupted waits for a worker again, unless a
-    person asked it to stop."""
+    """End a run, whose row is locked. An unfinished answer is cut off; its held tokens count as used.
+
+    If a dream was interrupted and no person asked it to stop, it waits for a worker again.
+    """
     cut(run)
     waits = run.is_dream and state == ClaudeRunState.INTERRUPTED
     if waits and run.stop_asked:

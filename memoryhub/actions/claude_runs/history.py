@@ -1,6 +1,6 @@
-"""The conversation of a Claude run as it is kept: its events, and the audit entries of its calls.
+"""The conversation of a Claude run: its events, and the audit entries of its calls.
 
-Calls and answers that were redacted or erased in the audit are missing from the conversation too.
+Redacted and erased calls and answers are missing.
 """
 
 from collections.abc import Iterator, Mapping
@@ -21,9 +21,11 @@ were."""
 
 
 def messages_of(run: ClaudeRun, exact: Exact, before: int | None = None) -> list[dict[str, Any]]:
-    """Return the conversation as the messages that are sent to Claude for its next answer. `exact` has the calls that
-    this process ran, as they were (see `Exact`). With `before`, only the events before the event with this number
-    count."""
+    """Return the conversation as the messages for Claude's next answer.
+
+    `exact` has the calls that this process ran, as they were (see `Exact`). With `before`, only events with lower
+    numbers count.
+    """
     return messages(_task_of(run), _said(run, exact, before))
 
 

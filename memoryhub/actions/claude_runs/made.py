@@ -1,5 +1,4 @@
-"""The changes of a run in its throw-away copy, compared with the memories that were copied, and the proposal of these
-changes."""
+"""The changes of a run in its throw-away copy, and the proposal of these changes."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -39,11 +38,11 @@ LOST = "Retention has removed the version from which Claude started, so this cha
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A memory that the run created, changed or deleted. `memory` and `version` are ids of the original memory and its
-    version, and None for a new memory.
+    """A memory that the run created, changed or deleted.
 
-    `path` is the original's path, or that of a new memory. `new_path` and `content` are None if the path or the text
-    did not change. `is_lost`: the original's version was removed after the copy was made.
+    `memory` and `version` are ids in the original store (None: a new memory). `path` is the original's path, or that of
+    a new memory. `new_path` and `content` are None if the path or the text did not change. `is_lost`: the original
+    version was removed later.
     """
 
     memory: str | None
@@ -57,8 +56,11 @@ class Made:
 
 @dataclass(slots=True)
 class Proposed:
-    """The result of proposing the changes of a run: the proposal's number (None: there is no proposal), how many
-    changes it has, those that are left out as (path, reason), and why there is no proposal."""
+    """The result of proposing the changes of a run: the proposal's number, and how many changes it has.
+
+    The number is None without a proposal; `error` then says why. Changes that are left out are listed as (path,
+    reason).
+    """
 
     number: int | None = None
     changes: int = 0
@@ -67,8 +69,10 @@ class Proposed:
 
 
 def made_of(run: ClaudeRun) -> list[Made]:
-    """Return the changes that a run made in its copy, ordered by path. A memory that it deleted and created again at
-    the same path counts as changed. Raises CopyGone."""
+    """Return the changes that a run made in its copy, ordered by path. Raises CopyGone.
+
+    A memory that the run deleted and created again at the same path counts as changed.
+    """
     require_copy(run)
     return sorted(_made(run), key=lambda one: one.path) if run.copied is not None else []
 
@@ -80,12 +84,9 @@ def require_copy(run: ClaudeRun) -> None:
 
 
 def _made(run: ClaudeRun) -> Iterator[Made]:
-    """Yield the memories of the copy that differ from the memories that were copied.
-
-    The texts as they were copied are read in the copy, because retention may have removed some versions of the original
-    store. In the original store, only the ids of the copied memories and versions are looked up.
-    """
+    """Yield the memories of the copy that differ from the originals as they were copied."""
     base = {version.path: version for version in _base(run)}
+    # Read in the copy, because retention may have removed versions of the original store.
     first = MemoryVersion.objects.filter(store_id=run.copy, number=1, seq__lte=run.copied)
     copied = {str(version.path): version for version in first.only("memory_id", "path", "sha256")}
     origins = {version.memory_id: path for path, version in copied.items()}
@@ -128,8 +129,10 @@ def _texts(run: ClaudeRun, memories: Sequence[str]) -> Mapping[str, str]:
 
 
 def finish(run_id: str, worker: str, at: datetime) -> None:
-    """End a run of a worker and propose the changes of its copy, in one transaction. If the person who started the run
-    may no longer run Claude on the store, nothing is proposed."""
+    """End a run of a worker and propose the changes of its copy, in one transaction.
+
+    Nothing is proposed if the person who started the run may no longer run Claude on the store.
+    """
     run = ClaudeRun.objects.get(pk=run_id)
     made, agent = made_of(run), Agent.objects.get(pk=run.agent)
     act = Act(Actor.key(run.key, agent), Door.TOOL, at)
@@ -142,8 +145,10 @@ def finish(run_id: str, worker: str, at: datetime) -> None:
 
 
 def propose(run_id: str, store_id: str, act: Act) -> Proposed:
-    """Propose the changes that a run, which has ended, made in its copy. Raises NoSuchRun, NotNow, CopyGone and
-    tree.NoSuchStore."""
+    """Propose the changes that an ended run made in its copy.
+
+    Raises NoSuchRun, NotNow, CopyGone and tree.NoSuchStore.
+    """
     run = ClaudeRun.objects.of_store(store_id).filter(pk=run_id).exclude(copy=None).first()
     if run is None:
         raise NoSuchRun
@@ -157,8 +162,7 @@ def propose(run_id: str, store_id: str, act: Act) -> Proposed:
 
 
 def propose_in(store: Tree, run: ClaudeRun, made: Sequence[Made]) -> Proposed:
-    """Open the proposal of the changes `made`, and add its event to the run. If an earlier proposal of the run is still
-    open, that one is withdrawn."""
+    """Propose the changes `made`, and add the event to the run. An earlier open proposal of the run is withdrawn."""
     proposed = Proposed()
     wanted = [(one, change) for one in made if (change := _wanted(store, one, proposed)) is not None]
     try:
@@ -197,8 +201,7 @@ def session_of(run: ClaudeRun) -> str | None:
 
 
 def _wanted(store: Tree, one: Made, proposed: Proposed) -> Wanted | None:
-    """Return a change in the form of a proposal. If it cannot be proposed, note the reason in `proposed`, and return
-    None."""
+    """Return a change in the form of a proposal; None if it cannot be proposed. The reason is added to `proposed`."""
     memory = None
     if one.is_lost:
         proposed.left_out.append((one.path, LOST))

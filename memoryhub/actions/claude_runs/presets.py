@@ -21,8 +21,10 @@ class TooManyPresets(Exception):
 
 
 def save(store_id: str, name: str, content: dict[str, Any], act: Act) -> ClaudePreset:
-    """Save a preset under a name, and return it. If the name exists, the preset gets a new version. Without a change,
-    nothing is written. Raises TooManyPresets, ToolError if the store is archived, and NoSuchStore."""
+    """Save a preset under a name, and return it. An existing preset gets a new version if something changed.
+
+    Raises TooManyPresets, ToolError if the store is archived, and NoSuchStore.
+    """
     with tree.locked(store_id, act) as store:
         tree.require_active(store)
         kept, name = events.kept_in(store_id, content), events.kept(store_id, name)[:LONGEST_NAME]

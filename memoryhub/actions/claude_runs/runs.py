@@ -1,5 +1,7 @@
-"""The acts of people on Claude runs: starting, continuing and stopping them. Each act makes one audit entry, without
-the texts."""
+"""The acts of people on Claude runs: starting, continuing and stopping them.
+
+Each act makes one audit entry, without the texts.
+"""
 
 from dataclasses import dataclass, field
 
@@ -42,8 +44,11 @@ class CopyGone(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The request of a person for a run. With `copies`, Claude works on a throw-away copy of the store as it was after
-    the entry `base` (None: as it is now). With `proposes`, the changes in the copy become a proposal."""
+    """The request of a person for a run. With `copies`, Claude works on a throw-away copy of the store.
+
+    The copy shows the store as it was after the entry `base` (None: as it is now). With `proposes`, the changes in the
+    copy become a proposal.
+    """
 
     model: str
     task: str
@@ -55,8 +60,10 @@ class Asked:
 
 
 def start(store_id: str, asked: Asked, user: User, act: Act) -> ClaudeRun:
-    """Start a run, and return it: it waits for a worker. Raises ToolError if the store is archived, TooManyCopies, and
-    tree.NoSuchStore."""
+    """Start a run, and return it: it waits for a worker.
+
+    Raises ToolError if the store is archived, TooManyCopies, and tree.NoSuchStore.
+    """
     with tree.locked(store_id, act) as store:
         tree.require_active(store)
         copy = new_copy(store, proposes=asked.proposes) if asked.copies else None
@@ -85,12 +92,10 @@ def start(store_id: str, asked: Asked, user: User, act: Act) -> ClaudeRun:
 
 
 def go_on(run_id: str, store_id: str, message: str, act: Act, *, summarizes: bool = False) -> None:
-    """Continue a run that has ended, with another message. If Claude's last answer did not finish, `message` may be
-    empty.
+    """Continue an ended run with another message. `message` may be empty if Claude's last answer did not finish.
 
-    With `summarizes`, the API first replaces the conversation before the message by a summary. The run gets the token
-    budget of a new run in addition. Raises NoSuchRun, CopyGone, NotNow (always for a dream), ToolError if the store is
-    archived, and tree.NoSuchStore.
+    With `summarizes`, the API first replaces the earlier conversation by a summary. The run gets another token budget.
+    Raises NoSuchRun, CopyGone, NotNow (always for a dream), ToolError if the store is archived, and tree.NoSuchStore.
     """
     with tree.locked(store_id, act) as store:
         tree.require_active(store)
@@ -117,9 +122,9 @@ def go_on(run_id: str, store_id: str, message: str, act: Act, *, summarizes: boo
 
 
 def stop(run_id: str, store_id: str, act: Act) -> None:
-    """Stop a run: at once if it waits for a worker, within a second or so if a worker has it.
+    """Stop a run. Raises NoSuchRun, NotNow and tree.NoSuchStore.
 
-    Raises NoSuchRun, NotNow and tree.NoSuchStore.
+    A waiting run stops at once; a running one within about a second.
     """
     with tree.locked(store_id, act) as store:
         run = locked_run(store, run_id)
@@ -138,15 +143,18 @@ def stopping(store: Tree, run: ClaudeRun) -> Record:
 
 
 def stop_erased(store: Tree) -> list[str]:
-    """End the unfinished runs in a locked store, because they may still know a text that is erased from the store.
-    Delete the store's throw-away copies. Return the ids of the runs. A worker of such a run can write nothing more
-    about it."""
+    """End the unfinished runs in a locked store from which a text is erased. Return their ids.
+
+    Their workers can write nothing more. The store's throw-away copies are deleted.
+    """
     return _stop(store, list(ClaudeRun.objects.of_store(store.store).going_on().order_by("pk")))
 
 
 def stop_redacted(store: Tree) -> list[str]:
-    """Delete the throw-away copies of a locked store, because they may contain a text that is redacted in the store.
-    End the unfinished runs on these copies, and return the ids of the runs."""
+    """Delete the throw-away copies of a locked store in which a text is redacted.
+
+    The unfinished runs on these copies end; return their ids.
+    """
     return _stop(store, list(ClaudeRun.objects.of_store(store.store).going_on().exclude(copy=None).order_by("pk")))
 
 
@@ -164,9 +172,11 @@ def _copies_of(store: Tree) -> list[str]:
 
 
 def new_copy(store: Tree, *, proposes: bool) -> str:
-    """Make a throw-away copy of a locked store; return its id. If the store already has MOST_COPIES copies, the copies
-    of ended runs are deleted first, from the oldest on. Raises TooManyCopies if too few of them are copies of ended
-    runs."""
+    """Make a throw-away copy of a locked store; return its id.
+
+    If the store has MOST_COPIES, copies of ended runs are deleted first. Raises TooManyCopies if there are too few of
+    them.
+    """
     there = _copies_of(store)
     ended = ClaudeRun.objects.of_store(store.store).filter(copy__in=there, ended_at__isnull=False).order_by("ended_at")
     too_many = len(there) - MOST_COPIES + 1
@@ -190,7 +200,7 @@ _ABOUT = "Claude in the runs that one person starts in this hub."
 
 
 def _agent_for(user: User, act: Act) -> Agent:
-    """Return the agent as which the Claude runs of a person act. It is created before the person's first run."""
+    """Return the agent as which the Claude runs of a person act. Create it if it is missing."""
     agent = Agent.objects.filter(claude_for=user).first()
     if agent is not None:
         return agent

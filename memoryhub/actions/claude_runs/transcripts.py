@@ -1,5 +1,4 @@
-"""The sessions of agents as texts that a dream reads. They are made from the audit each time, so redacted values are
-missing.
+"""The sessions of agents as texts that a dream reads. They are made from the audit, without redacted values.
 
 The hub knows only the memory calls of a session, not the rest of its conversation.
 """
@@ -23,8 +22,10 @@ AT_ONCE = MOST_CHARACTERS // MOST_OF_CALL
 
 
 def transcripts(store_id: str, session_ids: Sequence[str]) -> str:
-    """Return the transcripts of sessions in a memory store, the oldest session first. They share MOST_CHARACTERS: a
-    transcript that would be longer than its share lacks its oldest calls."""
+    """Return the transcripts of sessions, the oldest session first. Together they have at most MOST_CHARACTERS.
+
+    A transcript that would be too long lacks its oldest calls.
+    """
     sessions = Session.objects.filter(pk__in=session_ids).select_related("agent").order_by("pk")
     found = [(session, *_calls(store_id, session.pk)) for session in sessions]
     room = _room([sum(map(len, calls)) for _, calls, _ in found])
@@ -40,10 +41,7 @@ def _transcript(session: Session, calls: Sequence[str], count: int, room: int) -
 
 
 def _calls(store_id: str, session_id: str) -> tuple[list[str], int]:
-    """Return the newest calls of a session, in order, and how many calls it has (at most MOST_CALLS).
-
-    Because inputs can be long, reading stops once the calls have more than MOST_CHARACTERS.
-    """
+    """Return a session's newest calls, in order, and its number of calls (at most MOST_CALLS)."""
     entries = AuditEntry.objects.of_chain(store_id).of_session(session_id).filter(actor_kind=ActorKind.KEY)
     calls, size = [], 0
     for entry in entries.newest().only("chain", "seq", "at", "command", "ok", "input")[:MOST_CALLS].iterator(AT_ONCE):
@@ -63,8 +61,7 @@ def _call(entry: AuditEntry) -> str:
 
 
 def _room(lengths: Sequence[int]) -> int:
-    """Return the most characters that one transcript may have, if all together may have MOST_CHARACTERS. What short
-    transcripts do not need of their equal share is left to the long ones."""
+    """Return the most characters of one transcript, if all together may have MOST_CHARACTERS."""
     left = MOST_CHARACTERS
     for number, length in enumerate(sorted(lengths)):
         share = left // (len(lengths) - number)
@@ -83,7 +80,7 @@ def _newest(calls: Sequence[str], room: int) -> Sequence[str]:
 
 
 def input_of(entry: AuditEntry) -> dict[str, Any]:
-    """Return the input of a call as the audit keeps it: redacted inputs lack the text, and large ones are shortened."""
+    """Return the input of a call as the audit keeps it. Redacted inputs lack the text; large ones are shortened."""
     if entry.input is None:
         return {"command": entry.command, "path": "[redacted]"}
     given, _ = keeping.parts(json.loads(entry.input))

@@ -1,5 +1,7 @@
-"""The writes of the worker of a Claude run. Each function is one short transaction. If the run is no longer the
-worker's, the function raises LostRun and writes nothing."""
+"""The writes of the worker of a Claude run. Each function is one short transaction.
+
+A function raises LostRun, and writes nothing, if the run is no longer the worker's.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,7 +26,7 @@ SILENT = timedelta(seconds=15)
 
 
 class LostRun(Exception):
-    """The run is no longer this worker's: it was ended, it was marked as interrupted, or its store was deleted."""
+    """The run is no longer this worker's: it ended, it was interrupted, or its store was deleted."""
 
 
 class OverBudget(Exception):
@@ -37,7 +39,7 @@ class OverBudget(Exception):
 
 @dataclass(slots=True)
 class Part:
-    """A part of an answer that is being made. `number` is that of the part's event (None: it has none yet)."""
+    """A part of an answer that is being made. `number` is the number of the part's event (None: no event yet)."""
 
     kind: ClaudeEventKind
     block: dict[str, Any]
@@ -56,8 +58,10 @@ def own(run_id: str, worker: str) -> Iterator[ClaudeRun]:
 
 
 def claim(worker: str, at: datetime, most: int) -> str | None:
-    """Assign the waiting run that was started first to a worker, and return its id. None if no run waits, if `most` are
-    running, or if another worker was faster."""
+    """Assign the oldest waiting run to a worker, and return the run's id.
+
+    None if no run waits, if `most` are running, or if another worker was faster.
+    """
     running = ClaudeRun.objects.filter(state=ClaudeRunState.RUNNING).count()
     waiting = ClaudeRun.objects.filter(state=ClaudeRunState.WAITING, store__deleted_at=None)
     waiting = waiting.order_by("created_at", "pk")
@@ -73,8 +77,10 @@ def claim(worker: str, at: datetime, most: int) -> str | None:
 
 
 def interrupt_silent(since: datetime, at: datetime) -> None:
-    """Find the runs whose worker has written nothing since the moment `since`, because it was killed. End them as
-    interrupted (or as stopped, if a person asked for that)."""
+    """Interrupt the runs whose worker has written nothing since the moment `since`.
+
+    If a person asked to stop the run, it ends as stopped.
+    """
     for run_id in list(ClaudeRun.objects.silent_since(since).values_list("pk", flat=True)):
         with writing():
             run = ClaudeRun.objects.select_for_update().silent_since(since).filter(pk=run_id).first()
@@ -107,8 +113,10 @@ def may_go_on(run: ClaudeRun) -> bool:
 
 
 def hold(run_id: str, worker: str, input_tokens: int, wanted: int) -> int:
-    """Hold tokens for the next answer: its input, and at most `wanted` for the answer itself. Return how many tokens
-    the answer may have. Raises OverBudget if it may have none."""
+    """Hold tokens for the next answer: `input_tokens`, and at most `wanted` for the answer itself.
+
+    Return how many tokens the answer may have. Raises OverBudget if it may have none.
+    """
     with own(run_id, worker) as run:
         today, _ = ClaudeDay.objects.select_for_update().get_or_create(day=timezone.now().date())
         day = settings.MEMORYHUB_CLAUDE_DAY_TOKENS
@@ -172,8 +180,10 @@ def end_answer(run_id: str, worker: str, parts: list[Part], turn: dict[str, Any]
 
 
 def break_off(run_id: str, worker: str, parts: list[Part], used: int, at: datetime, problem: dict[str, Any]) -> None:
-    """Record that an answer broke off: the parts that arrived, the tokens that it used, and the reason (`problem`; {}:
-    a person stopped it)."""
+    """Record that an answer broke off, with the parts that arrived and the tokens that it used.
+
+    `problem` is the reason; {} if a person stopped the answer.
+    """
     with own(run_id, worker) as run:
         if parts:
             write(run_id, worker, parts, at)
@@ -213,7 +223,7 @@ def is_answered(run_id: str) -> bool:
 
 
 def called(run_id: str, worker: str, number: int, seq: int) -> None:
-    """Record that a call ran, with the number of its audit entry, from which its input and answer are read."""
+    """Record that a call ran. `seq` is the number of its audit entry."""
     with own(run_id, worker) as run:
         event = ClaudeEvent.objects.get(run_id=run_id, number=number)
         content = {name: event.content[name] for name in ("id", "name")}
@@ -240,8 +250,10 @@ def copied(run_id: str, worker: str, seq: int) -> None:
 
 
 def forget(clock: datetime, most: int = 20) -> int:
-    """Delete at most `most` runs that ended more than MEMORYHUB_CLAUDE_DAYS before `clock`, with their events and their
-    copies. Return how many were deleted. The audit entries of their calls on the store itself stay."""
+    """Delete at most `most` runs that ended more than MEMORYHUB_CLAUDE_DAYS before `clock`. Return how many.
+
+    Their events and copies are deleted too. The audit entries of their calls on the store itself stay.
+    """
     before = clock - timedelta(days=settings.MEMORYHUB_CLAUDE_DAYS)
     ended = list(ClaudeRun.objects.filter(ended_at__lt=before).order_by("ended_at").values_list("pk", "copy")[:most])
     for copy in [copy for _, copy in ended if copy]:

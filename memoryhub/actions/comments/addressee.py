@@ -16,11 +16,10 @@ NEWEST = 50
 
 
 def agent_of(memory: Memory, number: int, lines: Lines | None) -> Agent | None:
-    """Return the agent to which a comment is addressed: of the agents that wrote the lines `lines` of version `number`
-    of the memory, the one that wrote last.
+    """Return the agent to which a comment on the lines `lines` is addressed; None if there is none.
 
-    If no agent wrote any of these lines, or `lines` is None, return the agent that wrote last among the writers of the
-    NEWEST versions up to version `number`; None if there is no such agent.
+    Of the agents that wrote these lines of version `number`, this is the last one. If no agent wrote them, or `lines`
+    is None, it is the last agent that wrote one of the NEWEST versions up to `number`.
     """
     versions = MemoryVersion.objects.of_memory(memory).filter(number__lte=number).order_by("-number")
     seqs = [*_origins(memory, number, lines), *versions.values_list("seq", flat=True)[:NEWEST]]
@@ -34,8 +33,7 @@ def agent_of(memory: Memory, number: int, lines: Lines | None) -> Agent | None:
 
 
 def _origins(memory: Memory, number: int, lines: Lines | None) -> list[int]:
-    """Return the seqs of the entries that wrote the lines `lines` of version `number`, the newest first. The list is
-    empty if `lines` is None, or if the version has no text any more."""
+    """Return the seqs of the entries that wrote the lines, the newest first; [] without lines or text."""
     if lines is None:
         return []
     history = blame.up_to(memory, number)
@@ -49,8 +47,7 @@ def _origins(memory: Memory, number: int, lines: Lines | None) -> list[int]:
 
 
 def _author(kind: str, author: str | None, command: str | None, input: str | None) -> str | None:
-    """Return the id of the agent that wrote the text of an entry, or None. If a person merged a proposal, this is the
-    agent that proposed the text."""
+    """Return the id of the agent that wrote or proposed the text of an entry, or None."""
     if kind == ActorKind.KEY:
         return author
     if command not in MERGES:

@@ -1,5 +1,4 @@
-"""Finds the lines of comments in later versions, and moves comments to another version when retention removes
-theirs."""
+"""Finds the lines of comments in later versions, and moves comments when retention removes their versions."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
@@ -18,11 +17,10 @@ Lines = tuple[int, int]
 
 
 def lines_in(memory: Memory, number: int, threads: Iterable[Comment]) -> dict[str, Lines | None]:
-    """Return {thread: its lines in version `number` of the memory}, for those of `threads` that are on lines of that
-    version or of an earlier one.
+    """Return {thread: its lines in version `number`}, for threads on lines of that version or of an earlier one.
 
-    If version `number` has no text, the lines are those in the newest earlier version that has one. They are None if
-    none of the thread's lines is left, or if the text of a version in between was redacted or removed.
+    If version `number` has no text, the newest earlier text counts. The lines are None if they are lost, or if a text
+    in between was redacted or removed.
     """
     on_lines = {one.thread: one for one in threads if one.first is not None and one.number <= number}
     if not on_lines:
@@ -32,11 +30,10 @@ def lines_in(memory: Memory, number: int, threads: Iterable[Comment]) -> dict[st
 
 
 def move_from(store_id: str, memory: Memory, removed: Collection[int]) -> None:
-    """The versions with the numbers `removed` are about to be removed. Move the threads on lines of these versions to
-    the next version that stays.
+    """Move the threads on lines of the versions `removed` to the next version that stays.
 
-    The act's entry must follow. A thread stays with its version if none of its lines is in the next version that stays,
-    or if comparing the texts took too much work.
+    Call it before the versions are removed; the act's entry must follow. A thread stays if its lines cannot be found
+    there.
     """
     first_ones, work = Comment.objects.of_memory(store_id, memory.pk).first_ones(), Work()
     for number in sorted(removed):
@@ -55,8 +52,7 @@ def move_from(store_id: str, memory: Memory, removed: Collection[int]) -> None:
 
 
 def _versions(memory: Memory, numbers: Collection[int], last: int) -> list[Version]:
-    """Return the versions from the lowest of `numbers` to `last`. If there are more than MOST_STEPS, return only the
-    versions with these `numbers`, and the newest version with a text up to `last`."""
+    """Return the versions from the lowest of `numbers` to `last`; if these are too many, only some."""
     history = blame.between(memory, min(numbers), last, MOST_STEPS)
     if history.whole:
         return history.versions()

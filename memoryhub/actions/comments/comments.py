@@ -1,10 +1,7 @@
-"""People's comments on memories, and conversations about memories and proposals. Each act makes one audit entry, which
-does not contain the text.
+"""People's comments on memories, and conversations about memories and proposals.
 
-Agents never see comments, except those that are notes to them: see `core.notes_to_agents`.
-
-A comment is sealed by the audit like other governing rows. Values that the rules for sensitive text keep out of the
-memory store are masked in comments, as in notes.
+Each act makes one audit entry, without the text. Sensitive values are masked by the store's rules. Agents see only
+comments that are notes to them (see `core.notes_to_agents`).
 """
 
 import unicodedata
@@ -48,8 +45,7 @@ class TooMany(Exception):
 
 
 class NotANote(Exception):
-    """The text cannot be a note, because it has several lines, too many characters or invisible ones; or the agent that
-    is to get the note does not exist."""
+    """The text cannot be a note (several lines, too long, or invisible characters), or the agent does not exist."""
 
 
 class TooManyNotes(Exception):
@@ -73,9 +69,8 @@ def write(
 ) -> Done:
     """Begin a thread on a version of a memory: on its lines `lines`, or on the memory as a whole (None).
 
-    `tell` is the id of the agent that gets the comment as a note ("": none). It must be the agent that
-    `addressee.agent_of` returns for `lines`. Raises NoSuchComment, NoSuchLines, TooMany, NotANote, TooManyNotes, and
-    ToolError if the memory store is archived.
+    `tell` is the id of the agent that gets the comment as a note ("": none); see `addressee.agent_of`. Raises
+    NoSuchComment, NoSuchLines, TooMany, NotANote, TooManyNotes, and ToolError if the memory store is archived.
     """
     version = _version(store_id, memory_id, version_id, lines)
     agent = addressee.agent_of(version.memory, version.number, lines)
@@ -97,8 +92,11 @@ def reply(store_id: str, thread: str, text: str, act: Act, *, tell: str = "") ->
 
 
 def edit(store_id: str, comment_id: str, text: str, act: Act) -> Done:
-    """Replace the text of one's own comment. Raises NoSuchComment and NotTheAuthor; NotANote if the comment is a note
-    that no agent has received yet, and the new text cannot be one; and ToolError if the memory store is archived."""
+    """Replace the text of one's own comment.
+
+    Raises NoSuchComment, NotTheAuthor, and ToolError if the memory store is archived. Raises NotANote if the comment is
+    an undelivered note, and the new text cannot be a note.
+    """
     with tree.locked(store_id, act) as store:
         comment = _own(store, comment_id)
         subject = _subject(store, comment)
@@ -113,8 +111,7 @@ def edit(store_id: str, comment_id: str, text: str, act: Act) -> Done:
 
 
 def delete(store_id: str, comment_id: str, act: Act, *, of_others: bool) -> Done:
-    """Delete a comment: its text is gone, and the thread stays. With `of_others`, the author of the comment may be
-    another person.
+    """Delete a comment's text; the thread stays. With `of_others`, another person may be the author.
 
     Raises NoSuchComment, NotTheAuthor, and ToolError if the memory store is archived.
     """
@@ -128,10 +125,9 @@ def delete(store_id: str, comment_id: str, act: Act, *, of_others: bool) -> Done
 
 
 def withdraw(store_id: str, comment_id: str, act: Act, *, of_others: bool) -> Done:
-    """Take back a comment's note to an agent, unless a view has delivered the note already; the comment itself stays.
-    With `of_others`, the author of the comment may be another person.
+    """Take back a comment's note to an agent, if it was not delivered yet. The comment stays.
 
-    Raises NoSuchComment, NotTheAuthor and ToolError.
+    With `of_others`, another person may be the author. Raises NoSuchComment, NotTheAuthor and ToolError.
     """
     with tree.locked(store_id, act) as store:
         comment = _there(store, comment_id) if of_others else _own(store, comment_id)
@@ -167,8 +163,7 @@ def _withdraw(comment: Comment) -> bool:
 
 
 def _version(store_id: str, memory_id: str, version_id: str, lines: Lines | None) -> MemoryVersion:
-    """Return the version that a comment is about. Raises NoSuchComment, and NoSuchLines if the version does not have
-    `lines`."""
+    """Return the version that a comment is about. Raises NoSuchComment and NoSuchLines."""
     versions = MemoryVersion.objects.among(store_id, [version_id]).select_related("text", "memory")
     version = versions.filter(memory_id=memory_id).first()
     if version is None:
@@ -181,8 +176,7 @@ def _version(store_id: str, memory_id: str, version_id: str, lines: Lines | None
 
 
 def can_be_note(text: str) -> bool:
-    """Return whether a text can be a note: it is not too long and has no line ends or invisible characters, because a
-    note is one line of the tool's answer."""
+    """Return whether a text can be a note: one line, not too long, and without invisible characters."""
     return len(text) <= LONGEST_NOTE and not any(unicodedata.category(one) in results.UNSEEN_CATEGORIES for one in text)
 
 
@@ -235,8 +229,11 @@ def _own(store: Tree, comment_id: str) -> Comment:
 
 
 def added(store: Tree, subject: Subject, text: str, *, agent: str | None, tell: str, **columns: Any) -> Comment:
-    """Add a comment in a transaction whose entry must follow. `agent` is the id of the agent to which it can be
-    addressed; it becomes a note to this agent if `tell` is the same id. Raises TooMany, NotANote and TooManyNotes."""
+    """Add a comment in a transaction whose entry must follow.
+
+    The comment becomes a note if `tell` is the id of `agent`, to which it can be addressed. Raises TooMany, NotANote
+    and TooManyNotes.
+    """
     if _comments_on(subject).count() >= MOST:
         raise TooMany
     if tell:
@@ -268,8 +265,7 @@ def _comments_on(subject: Subject) -> CommentQuerySet:
 
 
 def _count_note(subject: Subject) -> None:
-    """Add one to a memory's count of notes that no agent has received yet. Raises TooManyNotes if the memory has
-    MOST_NOTES. Notes on a proposal are not counted."""
+    """Add one to a memory's count of undelivered notes. Raises TooManyNotes."""
     if isinstance(subject, Memory):
         if subject.waiting_notes >= MOST_NOTES:
             raise TooManyNotes
@@ -277,8 +273,8 @@ def _count_note(subject: Subject) -> None:
 
 
 def _masked(store: Tree, text: str) -> str:
-    """Return a text as it is stored: masked by the rules of the memory store and without NUL, which PostgreSQL cannot
-    store."""
+    """Return a text as it is stored: masked by the store's rules, and without NUL."""
+    # PostgreSQL cannot store NUL.
     return store.ruling.masked(text.replace("\0", "\ufffd"))
 
 

@@ -35,10 +35,10 @@ def named_in(text: str, people: Sequence[User]) -> set[str]:
 
 
 def mentions(text: str, people: Sequence[User]) -> list[tuple[str, set[str]]]:
-    """Return (word, ids of the people) for each `@` of a text that begins a word; no ids if it names no one.
+    """Return (word, ids of the people) for each `@` that begins a word. The ids are empty if it names no one.
 
-    A person is named by name, by e-mail address, or by a first name that only one member has. Case does not matter. If
-    several names fit, the longest one counts: `@Ann Lee` names Ann Lee, not Ann.
+    A name, an e-mail address or a first name that only one member has can follow the `@`, in any case. The longest
+    fitting name counts.
     """
     if "@" not in text:
         return []
@@ -58,8 +58,7 @@ def mentions(text: str, people: Sequence[User]) -> list[tuple[str, set[str]]]:
 
 
 def _first_names(people: Iterable[User]) -> dict[str, str]:
-    """Return {first name: person's id} of the first names that only one member has. Administrators of the hub are left
-    out, because they need not be members."""
+    """Return {first name: person's id} of the first names that only one member has."""
     ids: dict[str, list[str]] = {}
     for user in people:
         first, _space, rest = user.name.casefold().partition(" ")
@@ -73,13 +72,11 @@ def _one_of(names: Iterable[str]) -> str:
 
 
 def add(comment: Comment, text: str, before: str = "") -> None:
-    """Store, in the transaction of a comment, notices for the people whom it concerns: those whom `text` names, and
-    those who wrote in its thread before.
+    """Store notices of a comment, in its transaction: for the people whom `text` names, and earlier writers of its
+    thread.
 
-    `before` is the text before an edit. After an edit, notices are stored only for people whom `text` names but
-    `before` did not name. The notices of people whom only `before` named are deleted. If a person has a notice of an
-    earlier comment that named them, it stays until they dismiss it. The author's own notices of the thread are
-    dismissed.
+    `before` is the text before an edit: then only newly named people get notices, and those no longer named lose
+    theirs. The author's own notices of the thread are dismissed.
     """
     people = readers_of(comment.store_id)
     names, names_before = named_in(text, people), named_in(before, people)
@@ -108,8 +105,7 @@ def waiting_for(user: User, stores: Collection[str] | QuerySet[Any, Any]) -> Que
 
 
 def gone_from(store_id: str, comments: Collection[Comment]) -> dict[str, list[User]]:
-    """Return {comment: people}: the people whom the comment mentions, who have not answered, and who can no longer read
-    it."""
+    """Return {comment: people whom it mentions, who have not answered, and who can no longer read it}."""
     mentioning = [comment.pk for comment in comments if "@" in comment.text]
     if not mentioning:
         return {}

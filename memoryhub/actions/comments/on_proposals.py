@@ -31,8 +31,8 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A comment that is not published yet, on a line or on the proposal as a whole. With `tells`, the agent that made
-    the proposal reads it too."""
+    """An unpublished comment, on a line or on the proposal as a whole. With `tells`, the proposing agent reads it
+    too."""
 
     text: str
     tells: bool = False
@@ -40,8 +40,7 @@ class Draft:
 
 
 def publish(store: Tree, proposal: Proposal, drafts: Sequence[Draft]) -> dict[str, object]:
-    """Add the comments, in a transaction whose entry must follow. Return the values that describe them in the input of
-    that entry.
+    """Add comments to a proposal, in a transaction whose entry must follow. Return their values for the entry's input.
 
     Raises NoSuchPlace, `comments.TooMany` and `comments.NotANote`.
     """
@@ -79,8 +78,10 @@ def _require_places(proposal: Proposal, places: Sequence[Place]) -> None:
 
 
 def comment(store_id: str, number: int, drafts: Sequence[Draft], act: Act) -> None:
-    """Publish comments on a proposal without a decision. Raises Proposal.DoesNotExist, the errors of `publish`, and
-    ToolError if the memory store is archived."""
+    """Publish comments on a proposal without a decision.
+
+    Raises Proposal.DoesNotExist, the errors of `publish`, and ToolError if the memory store is archived.
+    """
     with tree.locked(store_id, act) as store:
         tree.require_active(store)
         proposal = Proposal.objects.of_store(store_id).get(number=number)

@@ -1,8 +1,7 @@
-"""Notes to agents: comments that people write on a memory for an agent. The agent receives each note once, at the end
-of its next view of the memory.
+"""Notes to agents: comments that people write on a memory for an agent.
 
-A memory's `waiting_notes` is the number of its notes that no agent has received yet. If it is 0, a view reads nothing
-more. The entry of the view stores the notes in its `note`, and not in its answer, which is only the text of the memory.
+The agent receives each note once, at the end of its next view of the memory. A memory's `waiting_notes` counts the
+undelivered notes. The entry of the view stores the notes in `note`, not in its answer.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,8 +29,10 @@ def count(store_id: str, memory_id: str, by: int) -> None:
 
 
 def deliver(store: Tree, memory_id: str) -> str | None:
-    """Deliver the notes at a memory that are for the acting agent and that it has not received yet, and record this.
-    Return these notes, one line each, or None if there are none."""
+    """Deliver and record the waiting notes of a memory for the acting agent.
+
+    Return the notes, one line each; None if there are none.
+    """
     waiting = Comment.objects.of_memory(store.store, memory_id).waiting().filter(agent=store.act.actor.author_id)
     notes = list(waiting.order_by("pk"))
     if not notes:
@@ -43,8 +44,7 @@ def deliver(store: Tree, memory_id: str) -> str | None:
 
 
 def _lines(store_id: str, memory_id: str, threads: set[str]) -> Mapping[str, Lines]:
-    """Return {thread: its lines in the current text}. Threads about the whole memory, and threads whose lines cannot be
-    found, are left out."""
+    """Return {thread: its lines in the current text}. A thread without such lines is missing."""
     firsts = Comment.objects.of_memory(store_id, memory_id).filter(pk__in=threads, first__isnull=False)
     found = {}
     for one in firsts:
@@ -56,7 +56,7 @@ def _lines(store_id: str, memory_id: str, threads: set[str]) -> Mapping[str, Lin
 
 
 def _now(store_id: str, memory_id: str, number: int, lines: Sequence[int]) -> LineSet:
-    """Return which lines of the memory's current text correspond to the lines `lines` of its version `number`."""
+    """Return the lines of the current text that correspond to the lines `lines` of version `number`."""
     versions = MemoryVersion.objects.filter(store_id=store_id, memory_id=memory_id, text__isnull=False)
     both = versions.filter(Q(number=number) | Q(superseded_seq=None))
     texts = [Version(*row) for row in both.order_by("number").values_list("number", "text_id")]

@@ -1,5 +1,7 @@
-"""Plans: the states that memories would have after a restore or an undo. A plan is first shown to a person, and then
-applied exactly as shown."""
+"""Plans: the states that memories would have after a restore or an undo.
+
+A plan is first shown to a person, and then applied exactly as shown.
+"""
 
 import hashlib
 import json
@@ -32,8 +34,10 @@ class TooMuch(Exception):
 
 
 class Choice(StrEnum):
-    """The ways to treat one memory of a plan. APPLY makes the planned change. KEEP leaves the memory as it is. In a
-    plan that undoes an act, BEFORE gives the memory its state from before that act, and drops all later changes."""
+    """The ways to treat one memory of a plan: APPLY makes the planned change, KEEP changes nothing.
+
+    BEFORE exists where an act is undone: it gives the memory its state from before that act, without any later change.
+    """
 
     APPLY = "apply"
     KEEP = "keep"
@@ -87,15 +91,13 @@ class Change:
     """One memory in a plan: its state now, and its possible states.
 
     `then` is its state after APPLY, `before` its state after BEFORE (None: not offered). `head` and `number` are those
-    of the memory's newest version. The first of `choices` is the proposed one. `refused` are the choices that the legal
-    hold `held` forbids; they are not among `choices`.
+    of the newest version. The first of `choices` is proposed. The legal hold `held` forbids the choices `refused`.
 
-    In a plan that undoes versions, `cancelled` are versions of earlier undos that are skipped together with the undone
-    versions. `later` are all other versions since the first undone one, oldest first. BEFORE drops `later_lines` lines
-    of these later versions (None: not counted). In a restore, `version` is the id of the version to which the memory
-    returns, `later` are the newest of the versions after that one, and `more_later` is the number of those that are not
-    in `later`. In a plan of a proposal, `replaced` are the ids of the agent's changes that its own later changes
-    replaced completely, and `cut` are the ids of those that they replaced in part.
+    Where versions are undone, `cancelled` are versions of earlier undos that are skipped too. `later` are all other
+    versions since the first undone one, the oldest first. BEFORE drops `later_lines` of their lines (None: not
+    counted). In a restore, `version` is the id of the wanted version, `later` are the newest of the versions after it,
+    and `more_later` counts the others. In a proposal, `replaced` and `cut` are ids of the agent's changes that its
+    later changes replaced, completely or in part.
     """
 
     memory: str
@@ -157,11 +159,8 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """All changes, sorted by path.
-
-    Two plans with the same `digest` have the same memories, newest versions, problems and possible states. The digest
-    is an HMAC: people who see only masked texts cannot use the digest on their page to check guesses.
-    """
+    """All changes, sorted by path. Two plans with the same `digest` have the same memories, newest versions, problems
+    and possible states."""
 
     store: str
     changes: tuple[Change, ...]
@@ -180,6 +179,7 @@ class Plan:
             [c.memory, c.head, c.problem, c.then.path, c.then.sha256, c.before and [c.before.path, c.before.sha256]]
             for c in self.changes
         ]
+        # An HMAC: people who see only masked texts cannot check guesses with it.
         return salted_hmac("memoryhub.plan", json.dumps(seen, ensure_ascii=True), algorithm="sha256").hexdigest()
 
 
@@ -192,8 +192,10 @@ class PlanChanged(Exception):
 
 
 def made(store: str, changes: Iterable[Change]) -> Plan:
-    """Return a plan of the given changes, without those that have no effect. If a target path is taken, a free path is
-    proposed. Raises TooMuch."""
+    """Return a plan of the changes that have an effect. Raises TooMuch.
+
+    If a target path is taken, a free path is proposed.
+    """
     real = [change for change in changes if change.problem or not change.then.same(change.now)]
     if len(real) > MOST:
         raise TooMuch(len(real), MOST)
@@ -228,8 +230,7 @@ def in_parts(things: Iterable[T], size: int = 500) -> Iterator[list[T]]:
 
 
 def named_ids(ids: Collection[str]) -> list[str] | dict[str, object]:
-    """Return ids in the form for an entry's input: the sorted list or, if there are more than MOST_NAMED, their number
-    and SHA-256."""
+    """Return ids for an entry's input: a sorted list; above MOST_NAMED, their number and SHA-256."""
     if len(ids) <= MOST_NAMED:
         return sorted(ids)
     return {"count": len(ids), "sha256": hashlib.sha256("\n".join(sorted(ids)).encode()).hexdigest()}
@@ -239,8 +240,10 @@ def named_ids(ids: Collection[str]) -> list[str] | dict[str, object]:
 
 
 class _Targets:
-    """The paths that are taken: those that memories keep (`occupied`), and the target paths that other changes of the
-    plan already have (`add`). A directory above such a target path is taken, too, and so is every path under it."""
+    """The paths that are taken: those of other memories, and the target paths of other changes in the plan.
+
+    A directory above a target path is taken too, and so is every path under it.
+    """
 
     def __init__(self, occupied: Collection[str]) -> None:
         self._occupied, self._placed = occupied, set[str]()
@@ -270,8 +273,7 @@ def _leaves(change: Change) -> bool:
 
 
 def _occupied(store: str, changes: Sequence[Change]) -> set[str]:
-    """Return those of the changes' target paths that are taken, because another memory will be at, above or under the
-    path."""
+    """Return the target paths of changes at, above or under which another memory will be."""
     wanted = {str(change.then.path) for change in changes if _moves(change)}
     leaving = {change.memory for change in changes if _leaves(change)}
     stays = {str(c.now.path) for c in changes if c.now.is_there and not _leaves(c)}
@@ -293,10 +295,7 @@ def _has_beneath(store: str, path: str, leaving: set[str]) -> bool:
 
 
 def _placed(store: str, change: Change, targets: _Targets) -> Change:
-    """Return the change with a free target path.
-
-    If its target path is taken, the change gets a free path beside that one, and KEEP becomes the proposed choice.
-    """
+    """Return the change with a free target path. If its path was taken, KEEP becomes the proposed choice."""
     if not _moves(change) or not targets.takes(str(change.then.path)):
         return change
     then = replace(change.then, path=_free_path(store, str(change.then.path), targets))
@@ -305,14 +304,11 @@ def _placed(store: str, change: Change, targets: _Targets) -> Change:
 
 
 def _free_path(store: str, path: str, targets: _Targets) -> str:
-    """Return a free path beside a taken one, such as `/notes/todo-restored.md`.
-
-    If a memory has the path of a directory above, the directory gets another name: `/a-restored/b.md` if `/a` is a
-    memory.
-    """
+    """Return a free path beside a taken one, such as `/notes/todo-restored.md`."""
     above = Memory.objects.filter(store_id=store, path__in=paths.ancestors(path)[1:]).live()
     place = above.values_list("path", flat=True).first() or targets.above(path) or path
     rest = path[len(place) :]
+    # If a memory has the path of a directory above, the directory gets another name.
     for number in count(1):
         free = beside(place, number, len(rest.encode())) + rest
         if not targets.takes(free) and not lives(store, free):
@@ -321,16 +317,17 @@ def _free_path(store: str, path: str, targets: _Targets) -> str:
 
 
 def beside(path: str, number: int, more: int) -> str:
-    """Return another path in the same directory. The name gets `-restored` and, if `number` is 2 or more, the number.
-    For `more`, see `marked`."""
+    """Return another path in the same directory: the name gets `-restored` and, from 2 on, the `number`.
+
+    For `more`, see `marked`.
+    """
     return marked(path, f"-restored{number if number > 1 else ''}", more)
 
 
 def marked(path: str, mark: str, more: int = 0) -> str:
-    """Return a path with a mark at the end of its name, before the ending, so that a pattern such as `*.md` still
-    matches.
+    """Return a path with a mark at the end of its name, before the ending (such as `.md`).
 
-    The name is shortened if it would be too long, or if the path with `more` further bytes would be too long.
+    The name is shortened if it, or the path with `more` further bytes, would be too long.
     """
     directory, _, name = path.rpartition("/")
     stem, dot, ending = name.rpartition(".") if "." in name[1:] else (name, "", "")

@@ -1,4 +1,4 @@
-"""The salts and commitments of audit entries, in the form of current entries and in that of older ones."""
+"""The salts and commitments of audit entries, in the current form and in the older one."""
 
 import json
 from typing import NamedTuple
@@ -43,8 +43,7 @@ def read(entry: AuditEntry) -> Proof:
 
 
 def commitments_of(entry: AuditEntry) -> dict[str, str]:
-    """Return the commitments to all committed values of an entry: those that the entry contains, and those computed
-    from its values and salts. Raises ValueError, as `read` does."""
+    """Return the commitments to all committed values of an entry. Raises ValueError, as `read` does."""
     proof = read(entry)
     if proof.is_older:
         return proof.commitments
@@ -88,9 +87,9 @@ def fits(entry: AuditEntry, key: bytes) -> bool:
 
 
 def without_salt(entry: AuditEntry, field: str) -> dict[str, object]:
-    """Return the update {column: new value} that removes an entry's salt for a field; {} if the entry has no such salt.
+    """Return the update {column: new value} that removes an entry's salt for a field; {} without such a salt.
 
-    Call it while the entry still has the field's value, so that the proof keeps the commitment to that value.
+    Call it while the entry still has the field's value: the proof then keeps the commitment.
     """
     proof = read(entry)
     if field not in proof.salts:

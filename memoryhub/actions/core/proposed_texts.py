@@ -1,5 +1,5 @@
-"""Removes proposed texts together with versions: the texts that were proposed as changes of a version, and the texts
-that became a version."""
+"""Removes proposed texts together with versions: texts that became a version, or that were proposed as changes of
+it."""
 
 import hashlib
 import json
@@ -17,12 +17,10 @@ REMOVED = "[redacted]"
 
 
 def remove(store: Tree, memory: str, versions: Iterable[MemoryVersion]) -> set[int]:
-    """Remove three kinds of proposed texts: those that were proposed as changes of one of the `versions` of a memory;
-    those that became one of these `versions` by a merge; and imported ones that were proposed for a version which this
-    hub does not have.
+    """Remove the proposed texts that changed, or became, one of the `versions` of a memory.
 
-    Return the seqs of the calls that proposed the texts of the second kind. Call this before the versions are changed,
-    and write the entry of the act afterwards.
+    Imported texts for versions that this hub lacks are removed too. Return the seqs of the calls that proposed texts
+    which became versions. Call it before the versions are changed; the act's entry must follow.
     """
     versions = list(versions)
     bases, seqs = {version.pk for version in versions}, {version.seq for version in versions}
@@ -43,17 +41,12 @@ def _not_here(store: Tree, bases: set[str]) -> set[str]:
 
 
 def _imported(store: Tree, versions: Sequence[str]) -> Iterable[ProposedChange]:
-    """Return the changes of imported proposals that became one of these versions: the other hub had merged them before
-    the import."""
+    """Return the imported changes that became one of these versions in the other hub."""
     return ProposedChange.objects.filter(store_id=store.store, became__in=versions).with_text().defer("content")
 
 
 def _merged(store: Tree, seqs: Iterable[int]) -> set[str]:
-    """Return the ids of the proposals that the entries with these `seqs` merged.
-
-    A proposal is found in two ways: by its id in the entry's input, and by the seq of its last decision, which the
-    proposal keeps until it is opened again.
-    """
+    """Return the ids of the proposals that the entries with these `seqs` merged."""
     found: set[str] = set()
     for part in in_parts(seqs):
         found.update(Proposal.objects.of_store(store.store).filter(seq__in=part).values_list("pk", flat=True))
@@ -66,8 +59,7 @@ def _merged(store: Tree, seqs: Iterable[int]) -> set[str]:
 
 
 def _created(store: Tree, versions: Sequence[MemoryVersion]) -> list[ProposedChange]:
-    """Return the proposed changes from which a merge created a memory, if the first version of this memory is one of
-    the `versions`."""
+    """Return the proposed changes of new memories that became one of the `versions`."""
     found: list[ProposedChange] = []
     for version in versions:
         merged = _merged(store, [version.seq])
@@ -77,7 +69,7 @@ def _created(store: Tree, versions: Sequence[MemoryVersion]) -> list[ProposedCha
 
 
 def _is_of(change: ProposedChange, version: MemoryVersion) -> bool:
-    """Return whether a change created this version: both have the same path or, if the paths differ, the same text."""
+    """Return whether a change created this version: the paths or, if they differ, the texts are equal."""
     content = change.content or ""
     return change.path == version.path or hashlib.sha256(content.encode()).hexdigest() == version.sha256
 

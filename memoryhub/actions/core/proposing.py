@@ -1,5 +1,4 @@
-"""Stores proposals: changes by agents that wait for a person's decision because of a path rule. The tree does not
-change."""
+"""Stores proposals: changes by agents that wait for a person because of a path rule. The tree does not change."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, time, timedelta
@@ -30,10 +29,9 @@ MOST_BYTES = 2_000_000
 
 
 class Wanted(NamedTuple):
-    """A change that an agent proposes for one memory.
+    """A change that an agent proposes for one memory (None: a new memory).
 
-    `memory` is None if the memory does not exist yet. `content` is None if the text does not change, and `new_path` is
-    None if the path does not change.
+    `content` or `new_path` is None if the text or the path does not change.
     """
 
     memory: StoredMemory | None
@@ -44,13 +42,10 @@ class Wanted(NamedTuple):
 
 
 def propose(store: Tree, rule: PathRule, changes: Sequence[Wanted]) -> NoReturn:
-    """Add changes to a proposal, because a rule holds them back: to the open proposal of the agent's session, or to a
-    new one.
+    """Add changes that a path rule holds back to the open proposal of the session, or to a new one.
 
-    After storing them, raises ProposedByRule, which is the answer of the call. The call's entry then seals the rows.
-    Nothing is stored in two cases. Raises ToolError if a hold or a limit forbids a change, if the proposal would be too
-    large (see `require_size`), or if too many proposals are open (see `require_room`). Raises DiskFull if no text can
-    be stored now.
+    After that, raises ProposedByRule, the answer of the call. The call's entry then seals the rows. Nothing is stored
+    if a hold or a limit forbids it (ToolError) or the disk is full (DiskFull).
     """
     for change in changes:
         require_possible(store, change)
@@ -73,8 +68,7 @@ def propose(store: Tree, rule: PathRule, changes: Sequence[Wanted]) -> NoReturn:
 
 
 def require_size(before: Sequence[ProposedChange], new: Sequence[Wanted]) -> None:
-    """Raise ToolError if the changes `before` and `new` together exceed MOST_CHANGES or MOST_BYTES, and DiskFull if no
-    text can be stored now."""
+    """Raise ToolError if `before` and `new` exceed MOST_CHANGES or MOST_BYTES; DiskFull if no text can be stored."""
     if len(before) + len(new) > MOST_CHANGES:
         raise ToolError(results.too_much_proposed(str(len(before) + len(new)), str(MOST_CHANGES)))
     texts = [*(change.content for change in before), *(change.content for change in new)]
@@ -101,14 +95,15 @@ def require_possible(store: Tree, change: Wanted) -> None:
 
 
 def _open(store: Tree) -> Proposal | None:
-    """Return the newest open proposal of the acting session, or None. Calls without a session share one proposal per
-    key."""
+    """Return the session's newest open proposal, or None. Without a session, the key's proposal counts."""
     return _of_session(store).of_state(ProposalState.OPEN).order_by("-number").first()
 
 
 def opened_before(store: Tree) -> int:
-    """Return how many proposals the acting session has opened in the store, or 0 if its next change joins an open one.
-    For calls without a session, the proposals of the same key on the same day (UTC) count."""
+    """Return how many proposals the session has opened in the store; 0 if its next change joins an open one.
+
+    Without a session, the proposals of the key on the same day (UTC) count.
+    """
     if _open(store) is not None:
         return 0
     midnight = datetime.combine(day_of(store.at), time(), UTC)
@@ -132,8 +127,10 @@ def opened(
     number: int | None = None,
     origin: ProposalOrigin | None = None,
 ) -> Proposal:
-    """Open a proposal without changes, and return it. `at` is the time of opening (None: now), and `number` its number
-    (None: the next one). Raises ToolError if too many are open."""
+    """Open a proposal without changes, and return it. Raises ToolError if too many are open.
+
+    `at` is the time of opening (None: now). `number` None: the next number.
+    """
     opened_at = at or store.at
     require_room(store, agent)
     return Proposal.objects.create(  # type: ignore[misc]
@@ -157,8 +154,7 @@ def last_number(store_id: str) -> int:
 
 
 def require_room(store: Tree, agent: str) -> None:
-    """Raise ToolError if the agent already has MOST_OF_AGENT open proposals in the store, or the store has
-    MOST_OPEN."""
+    """Raise ToolError if the agent has MOST_OF_AGENT open proposals in the store, or the store has MOST_OPEN."""
     waiting = Proposal.objects.of_store(store.store).of_state(ProposalState.OPEN)
     count, of_agent = waiting.count(), waiting.filter(agent=agent).count()
     if of_agent >= MOST_OF_AGENT:
@@ -173,7 +169,7 @@ def _name(change: Wanted) -> str:
 
 
 def _is_same(change: Wanted, earlier: ProposedChange | None) -> bool:
-    """Return whether a change only repeats `earlier`, the last change of the same memory (None: there is none)."""
+    """Return whether a change only repeats `earlier`, the last change of the same memory (or None)."""
     memory = change.memory
     wanted = (memory and memory.id, memory and memory.head, *change[1:])
     return earlier is not None and wanted == (
@@ -189,8 +185,10 @@ def _is_same(change: Wanted, earlier: ProposedChange | None) -> bool:
 def row(
     store: Tree, proposal: Proposal, number: int, change: Wanted, base: str | None = None, rule: int | None = None
 ) -> ProposedChange:
-    """Return the row of a change. `base` is the id of the version that the agent saw (None: the newest one), and `rule`
-    the number of the rule that requires the proposal (None: no rule)."""
+    """Return the row of a change. `base` is the id of the version that the agent saw (None: the newest one).
+
+    `rule` is the number of the rule that requires the proposal (None: no rule).
+    """
     memory = change.memory
     return ProposedChange(
         id=ids.new_id(ids.PROPOSED_CHANGE, store.at),

@@ -34,7 +34,7 @@ class Actor:
     """The author of an act. `label` is the author's current name.
 
     For a key, `id` is the key's id and `author_id` the agent's. For a person, both are the person's id. For the hub,
-    both are None. `second` is the id of the second person who allowed the act, if one did.
+    both are None. `second` is the id of the second person who allowed the act, if any.
     """
 
     kind: str
@@ -45,16 +45,16 @@ class Actor:
 
     @classmethod
     def person(cls, user: User, second: User | None = None) -> "Actor":
-        """Return a person as an actor. If a `second` person allowed the act, the label names both of them. No one can
-        choose such a label as a name."""
+        """Return a person as an actor. The label also names the `second` person, if that person allowed the act."""
         label, other = (_ALLOWED_BY.sub("(", str(one)) if one else "" for one in (user, second))
         if second is None:
             return cls(ActorKind.USER.value, user.id, user.id, label)
+        # No one can choose such a label as a name.
         return cls(ActorKind.USER.value, user.id, user.id, f"{label} (allowed by {other})", second.id)
 
     @classmethod
     def system(cls, label: str) -> "Actor":
-        """Return the actor for acts of the hub itself, or of a person who has not signed in. `label` is its name."""
+        """Return the actor for acts of the hub itself, or of someone who has not signed in. `label` is its name."""
         return cls(ActorKind.SYSTEM.value, None, None, label)
 
     @classmethod
@@ -80,8 +80,7 @@ class Act(NamedTuple):
 
 
 class Version(NamedTuple):
-    """The id and the commitment of a memory version. This commitment is part of the digest of the entry that made the
-    version."""
+    """The id and the commitment of a memory version, for the digest of the entry that made the version."""
 
     id: str
     commitment: str
@@ -90,11 +89,9 @@ class Version(NamedTuple):
 class Record(NamedTuple):
     """The result of an act, as its audit entry stores it.
 
-    The entry has a commitment to `answer`. It also stores the answer, unless `rendered` says that the answer can be
-    rendered again. `redactions` are the commitments of the entry's Redaction rows, sorted by the ids of the rows.
-    `has_notes` says whether the memory that was read has notes that this or another agent has not received yet; it is
-    not stored. `text` is the text of the version that the act made, if the input may contain the same text: the entry
-    does not store the text a second time.
+    The entry stores a commitment to `answer`, and the answer itself unless it can be `rendered` again. `redactions` are
+    the commitments of the Redaction rows, sorted by the ids of the rows. `has_notes` is not stored: whether the memory
+    has undelivered notes. `text` is the new version's text, which the stored input then lacks.
     """
 
     command: str | None
@@ -137,10 +134,7 @@ class ChainHead:
 
 
 def lock_hub() -> ChainHead:
-    """Lock the hub's own chain until the transaction ends, and return its head.
-
-    Take this lock after all other locks.
-    """
+    """Lock the hub's own chain until the transaction ends, and return its head. Take this lock last."""
     return open_chain(HUB)
 
 
@@ -153,18 +147,18 @@ def open_chain(chain_id: str) -> ChainHead:
 
 
 def _digest(head: ChainHead, seq: int, record: Record) -> str | None:
-    """Write the seals of the rows that the transaction changed. Return the digest of the new entry's versions,
-    redactions and seals, or None if the entry has no versions, redactions or seals."""
+    """Write the seals of the changed rows. Return the digest of versions, redactions and seals; None if there are
+    none."""
     made = [version.commitment for version in sorted(record.versions, key=lambda version: version.id)]
     made += record.redactions
     return chain.digest(made + seals.write(head.id, seq, others=not made) if changed() else made)
 
 
 def append(head: ChainHead, act: Act, record: Record) -> int:
-    """Write the next entry of a locked chain and move the chain's head; return the entry's seq.
+    """Write the next entry of a locked chain; return the entry's seq.
 
-    The entry also seals the governing rows that this transaction has changed so far (see `core.audit.seals`). Raises
-    keys.Replaced if the audit key of this process is no longer the current key.
+    The entry also seals the changed governing rows (see `core.audit.seals`). Raises keys.Replaced if the audit key of
+    this process is no longer the current key.
     """
     writer = key_name()
     if head.key_name not in (None, writer):

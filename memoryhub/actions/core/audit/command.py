@@ -21,11 +21,9 @@ class Scope(Flag):
 class Command:
     """A command and its words in the audit.
 
-    If `words` contain values of the entry, `did` is a short form without values, for lists of calls and versions.
-    `refused` describes a failed attempt; `event` is the webhook event of a success. `also` is {field of the entry's
-    input: webhook event}: this further event concerns the versions whose ids are in the field. `several` takes a count
-    and returns the words for it. The count is the number of values in the input field that `counts` names. An agent can
-    send any text as a command, so the sentence of a tool call uses only commands with `by_agents`.
+    If `words` contain values, `did` is a short form without values. `refused` describes a failed attempt; `event` is
+    the webhook event of a success. `also` maps a field of version ids to a further event. `several` returns the words
+    for a count of values in the field `counts`. The sentence of a tool call uses only commands with `by_agents`.
     """
 
     name: str
@@ -36,13 +34,13 @@ class Command:
     scope: Scope = Scope.STORE
     event: str = ""
     also: Mapping[str, str] = field(default_factory=dict)
+    # An agent can send any text as a command.
     by_agents: bool = False
     did: Words = ""
 
     @property
     def label(self) -> str:
-        """Return the short form for lists: `did` or, if that is empty, the words of the command. If these words contain
-        values, return an empty text."""
+        """Return the short form for lists: `did`, or else the words. Empty if the words contain values."""
         if self.did or not isinstance(self.words, str | Promise):
             return str(self.did)
         words = str(self.words)

@@ -1,7 +1,8 @@
 """Signed documents for people outside the hub: receipts of erasures, and certificates of retention.
 
-A document is JSON with a content and its signature, made with the hub's audit key. Only this hub can verify it. If an
-older key signed a document, the audit must confirm it too, because anyone who has that key could have signed it later.
+A document is JSON with a content and its signature, made with the audit key. Only this hub can verify it. A document
+with the signature of an older key counts only if the audit confirms it: anyone with that key could have signed it
+later.
 """
 
 import hashlib
@@ -37,7 +38,7 @@ class Verdict(Enum):
 
 
 def signature(content: Mapping[str, Any], key: bytes | None = None) -> str:
-    """Return the signature of a content in hexadecimal digits, made with the current audit key or with `key`."""
+    """Return the signature of a content in hexadecimal digits. `key` None: the current audit key."""
     key = keys.current() if key is None else key
     return hmac.new(key, b"receipt\0" + _text(content), hashlib.sha256).hexdigest()
 
@@ -62,8 +63,10 @@ def document(kind: str, content: Mapping[str, Any], signed: str) -> str:
 
 
 def certified(kind: str, store_id: str, found: Mapping[str, Any], counted: Mapping[str, Any], act: Act) -> str:
-    """Write the entry `certify` in the chain of a memory store, and return the signed certificate as JSON text. The
-    certificate contains `found`; the entry contains `counted` and the digest of `found`. Raises tree.NoSuchStore."""
+    """Write the entry `certify` in a store's chain, and return the signed certificate as JSON text.
+
+    The certificate contains `found`; the entry contains `counted` and the digest of `found`. Raises tree.NoSuchStore.
+    """
     stated = {**counted, "names": sorted(found), "sha256": sha256(found)}
     with tree.locked(store_id, act) as store:
         seq = tree.commit(store, Record("certify", input=audit.to_json(stated)))
@@ -84,8 +87,7 @@ def certified(kind: str, store_id: str, found: Mapping[str, Any], counted: Mappi
 
 
 def check(text: str) -> Verdict:
-    """Return the verdict on a document: whether this hub signed it, and it is unchanged. Raises Malformed if `text` is
-    not a document."""
+    """Return the verdict on a document. Raises Malformed if `text` is not a document."""
     try:
         value = json.loads(text, object_pairs_hook=_once)
     except (ValueError, RecursionError) as error:
@@ -118,7 +120,7 @@ def _receipt_confirms(content: Mapping[str, Any]) -> bool:
 
 
 def _entry_confirms(content: Mapping[str, Any]) -> bool:
-    """Return whether the entry of a certificate exists and contains the digest of the certificate's content."""
+    """Return whether the certificate's entry exists and has the digest of the content."""
     seq = content.get("entry")
     rows = AuditEntry.objects.of_chain(str(content.get("memory_store_id"))).of_command("certify")
     entry = rows.filter(seq=seq).first() if isinstance(seq, int) else None
@@ -130,7 +132,7 @@ def _entry_confirms(content: Mapping[str, Any]) -> bool:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return the pairs as a JSON object. Raises ValueError for a repeated name, whose value would be ambiguous."""
+    """Return the pairs as a JSON object. Raises ValueError for a repeated name."""
     if len(dict(pairs)) != len(pairs):
         raise ValueError("a name stands twice in an object")
     return dict(pairs)

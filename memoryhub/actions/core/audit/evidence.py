@@ -1,7 +1,7 @@
 """Writes the evidence with which the audit still verifies after content was redacted or removed.
 
-The evidence are Redaction rows: each has a commitment to the value that a field of an entry, or a version, has after
-the redaction. The entry of the act covers these commitments; see `models.Redaction`.
+Each Redaction row has a commitment to what a field or a version has after the redaction. The act's entry covers these
+commitments; see `models.Redaction`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,8 +15,7 @@ from memoryhub.pure import chain, ids
 
 
 def values_of(row: Redaction, now: Sequence[object]) -> list[object]:
-    """Return the values that a redaction's commitment covers: the columns of its row, and the content that the redacted
-    field or version has after the redaction (`now`)."""
+    """Return the values that a redaction's commitment covers: columns of `row`, and the redacted content (`now`)."""
     return [
         row.pk,
         row.chain,
@@ -33,7 +32,8 @@ def values_of(row: Redaction, now: Sequence[object]) -> list[object]:
 
 
 def left_of(version: MemoryVersion) -> list[object]:
-    """Return the values that a version still has after its redaction; the redaction's commitment covers them."""
+    """Return the values that a version still has after its redaction. The redaction's commitment covers these
+    values."""
     redacted = chain.moment(version.redacted_at) if version.redacted_at else None
     left: list[object] = [
         version.path,
@@ -55,10 +55,8 @@ class Evidence:
         self.fields: dict[tuple[int, str], Redaction] = {}
 
     def of_field(self, entry: AuditEntry, field: str) -> None:
-        """Record a field's current value. Call it after the field's salt was removed.
-
-        If this act has already recorded the same field, the new record replaces that one.
-        """
+        """Record a field's current value, instead of an earlier record of this act. The field's salt was removed
+        before."""
         value = getattr(entry, field)
         self._add([value], entry_seq=entry.seq, field=field, secret=value is not None)
         self.fields[entry.seq, field] = self.rows.pop()
@@ -90,10 +88,7 @@ class Evidence:
         self.rows.append(row)
 
     def write(self) -> tuple[str, ...]:
-        """Write the rows. Return their commitments, for the entry of the act.
-
-        The salts of earlier redactions of the same fields and versions are deleted.
-        """
+        """Write the rows. Return their commitments, for the entry of the act."""
         self.rows += self.fields.values()
         self._forget_older()
         rows = sorted(self.rows, key=lambda row: row.pk)
@@ -101,8 +96,8 @@ class Evidence:
         return tuple(row.commitment for row in rows)
 
     def _forget_older(self) -> None:
-        """Delete the salts of earlier redactions of the same fields and versions: with these salts, guesses at the
-        values could be checked."""
+        """Delete the salts of earlier redactions of the same fields and versions."""
+        # With these salts, guesses at the values could be checked.
         older = Redaction.objects.of_chain(self.store.store).filter(salt__isnull=False)
         versions = [row.version for row in self.rows if row.version]
         for part in in_parts(versions):
@@ -116,8 +111,7 @@ class Evidence:
 def forget_answers(store: Tree, versions: Iterable[MemoryVersion], paths: dict[str, str | None]) -> None:
     """Delete the salts of answers that showed the versions, so that guesses at their texts cannot be checked.
 
-    `paths` is {version id: path of the version} (None: unknown). It is needed because the tool shows a version only at
-    its path, and only while the version is the newest one. Other doors can show a version by its id, even later.
+    `paths` is {version id: path of the version} (None: unknown).
     """
     versions = list(versions)
     for part in in_parts([version.pk for version in versions]):
@@ -140,9 +134,7 @@ _SALTED = ("chain", "seq", "message", *proofs.COLUMNS)
 def replace_field(evidence: Evidence, entry: AuditEntry, field: str, value: str | None) -> None:
     """Replace one field of an entry (None: remove its value), and delete the field's salt.
 
-    If the field is a path or the answer, the salt of an answer that is not stored is deleted too, because that answer
-    showed the value. The entry's salts are first read again from the database: the redaction of another entry may have
-    deleted some of them.
+    If the field is a path or the answer, the salt of an unstored answer is deleted too, because it showed the value.
     """
     if field == "input":
         own_texts.count_replaced(entry, value)
@@ -157,10 +149,7 @@ def replace_field(evidence: Evidence, entry: AuditEntry, field: str, value: str 
 
 
 def forget_answer(entry: AuditEntry) -> None:
-    """Delete the salt of an entry's answer if the answer is not stored.
-
-    The salts of later entries that repeated the answer are deleted too.
-    """
+    """Delete the salt of an entry's answer if the answer is not stored, and those of later repeated answers."""
     again = AuditEntry.objects.of_chain(entry.chain).filter(replay_of=entry.seq, message=None).only(*_SALTED)
     shown = [entry, *again] if entry.message is None else again
     for one in shown:

@@ -11,11 +11,9 @@ _WRITTEN = frozenset({"command", "path", "file_text", "old_str", "new_str", "ins
 
 
 def kept_of(record: audit.Record) -> audit.Record:
-    """Return the record as the audit stores it: a large input is shortened, and so are the answer of a refused call and
-    the listing of a directory.
+    """Return the record as the audit stores it: large inputs, refused answers and directory listings are shortened.
 
-    If the call made a version, the parameters that the version also holds stay whole. A listing need not stay whole,
-    because a repeated view runs again.
+    If the call made a version, the parameters that the version also holds stay whole.
     """
     given = record.input
     if record.ok and record.command == View.name and record.answer is not None and not record.rendered:

@@ -1,8 +1,7 @@
-"""The hub's audit keys: the current one, which is kept outside the database, and older ones, which only verify.
+"""The hub's audit keys: the current key, outside the database, and older keys, which only verify.
 
-The older keys are in the database, encrypted with the current one, so a backup and a new node need only the current
-key. Values that must not change with a rotation (fingerprints of findings, ids of events) are derived from the first
-key.
+The older keys are in the database, encrypted with the current key. Values that must survive a rotation are derived from
+the first key.
 """
 
 import base64
@@ -86,7 +85,7 @@ def of(name: str) -> bytes | None:
 
 
 def is_lost(name: str) -> bool:
-    """Return whether the key with this name may be lost: the hub does not have it, and some older keys are lost."""
+    """Return whether the key with this name may be lost: the hub lacks it, and some older keys are lost."""
     return of(name) is None and not known().is_complete
 
 

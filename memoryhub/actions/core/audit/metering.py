@@ -1,5 +1,4 @@
-"""Counts entries for metrics. The counts are made from the entries themselves: so they agree with the audit, whichever
-process or machine served a call, and no count is lost at a restart."""
+"""Counts entries for metrics. The counts come from the entries themselves, so they agree with the audit."""
 
 from bisect import bisect_left
 from collections import defaultdict
@@ -26,8 +25,7 @@ class Call(NamedTuple):
 
 
 def add(chain: str, calls: Sequence[Call]) -> None:
-    """Count the `calls` of a chain that were not counted before. Until the caller's transaction ends, no other process
-    may count the same chain."""
+    """Count the new `calls` of a chain. Until the transaction ends, no other process may count this chain."""
     row, _ = MeteredChain.objects.get_or_create(pk=chain, defaults={"seq": 0})
     new = [call for call in calls if call.seq > row.seq]
     if not new:

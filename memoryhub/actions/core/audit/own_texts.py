@@ -1,5 +1,5 @@
-"""An audit entry does not store the text of a version a second time, although this text was in the input of the call.
-This module restores such inputs, and searches in them."""
+"""An audit entry does not store a version's text a second time in its input. This module restores such inputs, and
+searches them."""
 
 import json
 from collections.abc import Iterable
@@ -20,8 +20,7 @@ _AT_ONCE = 50
 def copy_back(chain: str, seqs: Iterable[int]) -> None:
     """Store the complete inputs of these entries.
 
-    The input of a call must stay as it was sent. So call this, in the same transaction, before you change or delete the
-    versions that these entries made, or the texts of these versions.
+    Call it before the versions of these entries, or their texts, are changed or deleted, in the same transaction.
     """
     grown = 0
     for part in in_parts(sorted(set(seqs)), _AT_ONCE):
@@ -35,16 +34,17 @@ def copy_back(chain: str, seqs: Iterable[int]) -> None:
 
 
 def count_replaced(entry: AuditEntry, input: str | None) -> None:
-    """Add to the chain's bytes what it grows by when `input` replaces the stored input of an entry. Only an input that
-    is stored without its version's text is counted; for any other, nothing happens."""
+    """Correct the chain's count of bytes for an entry whose stored input will be replaced by `input`.
+
+    Nothing happens unless the stored input lacks its version's text.
+    """
     lacking = AuditEntry.objects.filter(chain=entry.chain, seq=entry.seq).that_lack_their_text()
     for stored in lacking.values_list(Length("input"), flat=True):
         AuditChain.objects.filter(pk=entry.chain).update(bytes=F("bytes") + len(input or "") - stored)
 
 
 def has_in_input(escaped: str) -> Q:
-    """Return the condition that the input of an entry contains a string. `escaped` is the string as ASCII-escaped JSON,
-    without its quotation marks."""
+    """Return the condition that the input of an entry contains a string: ASCII-escaped JSON without quotation marks."""
     text = models.TextField()
     string = str(json.loads(f'"{escaped}"'))
     made = MemoryVersion.objects.filter(store_id=OuterRef("chain"), pk=OuterRef("version"))

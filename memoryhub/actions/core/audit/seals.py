@@ -1,9 +1,8 @@
 """Seals: each audit entry has commitments to the governing rows that its act changed.
 
-A seal is a commitment to one row, ``HMAC(salt, canonical row)``, and has a number among the seals of that row. The
-entry's digest covers the act's seals, so no one can forge a seal without the audit key. The seal with the highest
-number describes the row's current state. When a row gets a new seal, the salts of its earlier seals are deleted. So
-guesses at earlier values cannot be checked.
+A seal is ``HMAC(salt, canonical row)``. The seals of a row are numbered; the highest one describes its current state.
+The entry's digest covers the seals, so no one can forge a seal without the audit key. A new seal deletes the salts of
+earlier ones, so that guesses at earlier values cannot be checked.
 """
 
 import hashlib
@@ -32,8 +31,10 @@ class Unsealed(AssertionError):
 
 
 class State(NamedTuple):
-    """The state of a row that a seal covers: its chain (`home`) and its columns (`values`; None: there is no such row).
-    With `may_go`, the row may be deleted without another seal."""
+    """The state of a row that a seal covers: its chain (`home`) and its columns (`values`; None: no such row).
+
+    With `may_go`, the row may be deleted without another seal.
+    """
 
     home: str | None
     values: dict[str, Any] | None
@@ -69,8 +70,7 @@ def state_of(model: type[Sealed], row: Mapping[str, Any]) -> State:
 
 
 def rows_of(model: type[Sealed], **which: object) -> Iterator[tuple[str, State]]:
-    """Yield (key as text, state) for the rows that the conditions `which` select, including rows that the default
-    manager hides."""
+    """Yield (key as text, state) for the selected rows, including those that the default manager hides."""
     columns = {field.attname for field in model._meta.concrete_fields}
     names = [field.attname for field in model.sealed_columns()] + sorted({"deleted_at"} & columns)
     for row in model._base_manager.filter(**which).order_by("pk").values(*dict.fromkeys(names)).iterator(2000):
@@ -101,15 +101,15 @@ def in_order(seals: Iterable[Seal]) -> list[Seal]:
 
 
 def write(chain_id: str, seq: int, *, others: bool) -> list[str]:
-    """Seal the rows that the transaction changed; return the hashes of the seals for the entry's digest.
+    """Seal the rows that the transaction changed. Return the hashes of the seals for the entry's digest.
 
-    With `others`, rows of other chains are sealed too. Without it, only rows of the entry's own chain are sealed. An
-    entry that makes versions or that redacts must not seal rows of other chains: its digest could not be computed again
-    after the store was deleted.
+    With `others`, rows of other chains are sealed too. An entry that makes versions or redacts must not do this.
     """
     pending = changed()
     made: list[Seal] = []
     for seal in _fresh(pending):
+        # An entry that makes versions or redacts seals only rows of its own chain: otherwise its digest could not be
+        # computed again after the store was deleted.
         if others or seal.home == chain_id:
             seal.chain, seal.seq = chain_id, seq
             made.append(seal)
@@ -230,11 +230,10 @@ def _seq(seal: Seal | None, chain_id: str) -> int:
 
 
 def outlive(chain_id: str, first: int, last: int, start: str | None) -> str | None:
-    """Keep the newest seal of each row, and delete the seals that newer ones replaced. Call it before the entries up to
-    `last` are removed.
+    """Delete the seals that newer ones replaced, and keep the newest seal of each row.
 
-    Returns the digest of all seals that outlived their entries; None if there were never any. `start` is the digest
-    that was returned at the removals before, of the entries up to `first`.
+    Return the digest of all seals that outlived their entries (None: there were never any). Call it before the entries
+    after `first` up to `last` are removed. `start` is the digest that the last removal returned.
     """
     key = settings.MEMORYHUB_AUDIT_KEY
     kept, dropped = [], []
@@ -250,8 +249,7 @@ def outlive(chain_id: str, first: int, last: int, start: str | None) -> str | No
 
 
 def _rows_sealed_in(chain_id: str, first: int, last: int) -> Iterator[list[Seal]]:
-    """Yield all seals of a row, sorted by number, for each row that an entry after `first` and up to `last` has
-    sealed."""
+    """Yield all seals of each row that an entry after `first` and up to `last` has sealed."""
     concerned = defaultdict(set)
     for kind, row in Seal.objects.of_chain(chain_id).filter(seq__gt=first, seq__lte=last).values_list("kind", "row"):
         concerned[kind].add(row)
@@ -265,9 +263,7 @@ def _rows_sealed_in(chain_id: str, first: int, last: int) -> Iterator[list[Seal]
 
 
 def _superseded(known: Sequence[Seal], chain_id: str, last: int) -> list[Seal]:
-    """Return those of a row's seals that are no longer needed, because a newer seal of the row replaced them. `known`
-    are all seals of the row. Only seals by entries of the chain up to `last` are returned. If the row was deleted and
-    all its seals are such seals, the newest one is returned too."""
+    """Return the seals of a row that are no longer needed once the entries up to `last` are removed."""
     old = [seal for seal in known[:-1] if seal.chain == chain_id and seal.seq <= last]
     newest = known[-1]
     if newest.digest is None and len(old) == len(known) - 1 and newest.chain == chain_id and newest.seq <= last:

@@ -1,7 +1,6 @@
 """Signs downloads for auditors, with an Ed25519 key that is derived from the audit key.
 
-So the hub keeps no further secret, each node signs with the same key, and a rotation of the audit key replaces the
-signing key. The public keys are not secret.
+A rotation of the audit key replaces the signing key. The public keys are not secret.
 """
 
 import hashlib
@@ -19,7 +18,7 @@ _LABEL = b"memoryhub signature of downloads, Ed25519, 1"
 class PublicKey(NamedTuple):
     """A public key as PEM, and its fingerprint: the SHA-256 of its DER form in hexadecimal digits.
 
-    `until` is the moment at which the audit key from which it is derived was replaced (None: this is the current one).
+    `until` is when the audit key behind it was replaced (None: this key is the current one).
     """
 
     fingerprint: str
@@ -38,7 +37,7 @@ def current() -> PublicKey:
 
 
 def public_keys() -> list[PublicKey]:
-    """Return all public keys: the current one first, then those of older audit keys, the newest of them first."""
+    """Return all public keys, the current one first, then older ones from the newest on."""
     older = (_public(one.key.encode(), datetime.fromisoformat(one.until)) for one in reversed(keys.known().keys))
     return [current(), *older]
 

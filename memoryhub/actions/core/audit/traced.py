@@ -1,8 +1,7 @@
-"""The entries whose calls this process will send as spans, each with the `traceparent` header of its request.
+"""The entries whose calls this process will send as spans, each with its request's `traceparent` header.
 
-An entry is noted before its transaction is committed. If the transaction fails, the entry does not exist, and the code
-that calls `take` drops it. When a process ends, it loses the entries that it has not sent as spans; the audit still has
-all entries.
+An entry is noted before its transaction is committed. If the transaction fails, the caller of `take` drops the entry.
+Unsent entries are lost when the process ends.
 """
 
 from collections import deque
@@ -16,8 +15,7 @@ LONGEST = 200
 
 
 class Place(NamedTuple):
-    """An entry: its chain, its seq and its time. The time is needed because the seq is used again if a transaction
-    failed."""
+    """An entry: its chain, its seq and its time. A failed transaction's seq is used again, at another time."""
 
     chain: str
     seq: int
@@ -28,14 +26,12 @@ _noted: deque[tuple[Place, str]] = deque(maxlen=MOST)
 
 
 def note(place: Place, parent: str) -> None:
-    """Note an entry. `parent` is the `traceparent` header of its request, or an empty text. A header that is too long
-    is noted as an empty text."""
+    """Note an entry. `parent` is the `traceparent` header of its request ("": none, or too long)."""
     _noted.append((place, parent if len(parent) <= LONGEST else ""))
 
 
 def take(most: int = MOST) -> dict[Place, str]:
-    """Return {entry: its `traceparent` header} for the oldest noted entries, at most `most`, and forget these
-    entries."""
+    """Take out the oldest noted entries, at most `most`. Return {entry: its `traceparent` header}."""
     taken: dict[Place, str] = {}
     while _noted and len(taken) < most:
         place, parent = _noted.popleft()

@@ -1,5 +1,4 @@
-"""Detects whether the database is available: by the error of a failed statement, or by a test write. A database that
-takes no writes for a while is not available."""
+"""Detects whether the database is available. A database that takes no writes for a while is not available."""
 
 from typing import Any
 
@@ -23,8 +22,7 @@ class ReadOnly(Exception):
 
 
 def prove_commit() -> None:
-    """Commit a write that changes nothing. Raises ReadOnly, keys.Replaced, or the database's error, if the hub cannot
-    write."""
+    """Commit a write that changes nothing. Raises ReadOnly, keys.Replaced or the database's error if this fails."""
     with writing():
         if not sql.is_writable():
             raise ReadOnly
@@ -34,10 +32,9 @@ def prove_commit() -> None:
 
 
 def is_unavailable(error: BaseException | None) -> bool:
-    """Return whether an error, of Django or of the database's driver, means that the database does not answer, or takes
-    no writes now.
+    """Return whether an error means that the database does not answer, or takes no writes now.
 
-    After a read-only error, the pooled connections are closed, because they lead to a server that is now a replica.
+    After a read-only error, the pooled connections are closed, because they lead to a replica.
     """
     codes = {getattr(one, "sqlstate", None) for one in (error, getattr(error, "__cause__", None))}
     if READ_ONLY in codes:

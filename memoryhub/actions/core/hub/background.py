@@ -1,6 +1,6 @@
 """The state of each kind of background work. Each process writes its own rows; a page shows all of them.
 
-The rows are not audited, because they do not describe an act.
+The rows are not audited.
 """
 
 import socket
@@ -60,8 +60,7 @@ def states() -> list[BackgroundTask]:
 
 
 def hangs(row: BackgroundTask, at: datetime) -> bool:
-    """Return whether a kind of work has reported nothing for too long: for more than LATE, and for more than three of
-    its intervals."""
+    """Return whether the work has reported nothing for more than LATE and for more than three of its intervals."""
     return at - _last(row) > max(LATE, timedelta(seconds=3 * EVERY[row.name]))
 
 

@@ -1,8 +1,7 @@
 """The clock by which the hub deletes old rows. It moves only while the hub runs.
 
-The computer's clock can jump ahead for some seconds; then everything would look old enough to be deleted. So this clock
-moves by the time that the monotonic clock measured. It never passes the computer's clock. If the computer's clock is
-far ahead, because the hub was stopped or that clock was corrected, each move also adds a part of the difference.
+The computer's clock can jump ahead for some seconds. So this clock moves by measured running time, and only slowly
+towards the computer's clock. It never passes the computer's clock.
 """
 
 from datetime import datetime, timedelta
@@ -15,7 +14,7 @@ CATCH_UP = timedelta(days=7)
 
 
 def moved(clock: datetime, now: datetime, elapsed: timedelta) -> datetime:
-    """Return the value of `clock` after `elapsed` running time, when the computer's clock shows `now`.
+    """Return `clock` after `elapsed` running time, when the computer's clock shows `now`.
 
     If the computer's clock is a year ahead for 14 seconds, the result is 12 minutes ahead.
     """

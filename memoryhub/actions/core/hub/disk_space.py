@@ -1,9 +1,7 @@
-"""Keeps a reserve file beside SQLite's file. If the disk is full, the space of this file lets the hub read and delete.
+"""Keeps a reserve file beside SQLite's file, so that the hub can read and delete when the disk is full.
 
-Texts are stored only while the reserve has its full size. When a commit finds no space, the reserve is deleted at once
-and the commit is tried again. From then on, every act that stores a text is refused (`require_room`). Views, deletions
-and redactions continue in the freed space, each with its audit entry. As soon as the disk has enough space, the reserve
-is created again and texts are stored again.
+If a commit finds no space, the reserve is deleted and the commit is tried again. Until the reserve is back, every act
+that stores a text is refused (`require_room`). Views, deletions and redactions continue, with their audit entries.
 """
 
 import errno
@@ -32,10 +30,7 @@ class DiskFull(Exception):
 
 
 class _Reserve:
-    """The reserve of this process.
-
-    Its path is None until `watch` is called; management commands and tests do not call it.
-    """
+    """The reserve of this process. Its path is None until `watch` is called."""
 
     def __init__(self) -> None:
         self.path: Path | None = None
@@ -64,7 +59,7 @@ def require_room() -> None:
 
 
 def look() -> None:
-    """Create the reserve if it is missing. If there is no space for it, the disk counts as full from now on."""
+    """Create the reserve if it is missing. If there is no space for it, the disk counts as full."""
     path = _reserve.path
     if path is None:
         return
@@ -76,10 +71,7 @@ def look() -> None:
 
 
 def give_up(error: BaseException) -> bool:
-    """Delete the reserve if an error means that the disk is full.
-
-    Return whether this freed space, so that a retry can succeed.
-    """
+    """Delete the reserve if an error means that the disk is full. Return whether this freed space."""
     path = _reserve.path
     if path is None or not is_full_error(error):
         return False
@@ -94,7 +86,7 @@ def give_up(error: BaseException) -> bool:
 def is_full_error(error: BaseException) -> bool:
     """Return whether an error means that the disk had no space for a write.
 
-    SQLite's code for a general input or output error counts if less than 1 MB of the disk is free.
+    A general input or output error of SQLite counts if less than 1 MB of the disk is free.
     """
     cause = error if isinstance(error, sqlite3.Error) else error.__cause__
     code = getattr(cause, "sqlite_errorcode", None)

@@ -1,7 +1,6 @@
 """Checks whether this process has the hub's secrets, by keyed digests of them in the database.
 
-A node with another audit key would write entries that cannot be verified. A node with another SECRET_KEY would end
-every session. Both are detected before the first write.
+With another audit key, its entries could not be verified. With another SECRET_KEY, every session would end.
 """
 
 import hmac
@@ -28,8 +27,10 @@ def _mark(audit_key: bytes) -> str:
 
 
 def wrong_secrets() -> list[str]:
-    """Return the names of the secrets that are not the hub's. A secret without a stored digest counts as right, with
-    one exception: the audit key is then checked with the newest entry of the hub's chain."""
+    """Return the names of the secrets that are not the hub's. A secret without a stored digest counts as right.
+
+    Without its digest, the audit key is checked with the newest entry of the hub's chain.
+    """
     marks = Installation.objects.only("audit_mark", "secret_mark")  # an older schema has not all of the columns
     row = marks.filter(pk=1).first() or Installation()
     found = []
@@ -71,8 +72,7 @@ def accept_secret_key(act: Act) -> bool:
 
 
 def _newest_entry_fits() -> bool:
-    """Return whether the newest entry of the hub's chain was written with the audit key of this process. True if the
-    chain has no entry."""
+    """Return whether this process has the audit key of the hub's newest entry. True without an entry."""
     entry = AuditEntry.objects.of_chain(HUB).newest().first()
     if entry is None:
         return True

@@ -1,6 +1,6 @@
-"""Puts e-mails into the outbox, in the transaction of the act that they are about; the background work sends them.
+"""Puts e-mails into the outbox, in the transaction of their act. The background work sends them.
 
-The outbox stores no words: the text of a message is written when it is sent (see `models.Mail`).
+The outbox stores no words: a message is written when it is sent (see `models.Mail`).
 """
 
 import secrets
@@ -24,8 +24,10 @@ def is_on() -> bool:
 def put(
     kind: MailKind, to: Iterable[str | None], at: datetime, *, store: str = "", about: str = "", nonce: str = ""
 ) -> None:
-    """Put a message for each of the people `to` (ids) into the outbox. Without a mail server, nothing happens. For the
-    other parameters, see `models.Mail`."""
+    """Put a message for each of the people `to` (ids) into the outbox. Do nothing without a mail server.
+
+    For the other parameters, see `models.Mail`.
+    """
     if not is_on():
         return
     with writing():

@@ -1,7 +1,6 @@
 """Freezing legal holds: no door can change the text or the path of a memory that such a hold covers.
 
-`tree` checks these holds before it writes a new version. So a frozen memory keeps the text, the path and the versions
-that it had when the hold began.
+`tree` checks these holds before it writes a new version.
 """
 
 from collections.abc import Iterable
@@ -23,7 +22,7 @@ class Frozen:
     places: dict[str, str]
 
     def require_free(self, memories: Iterable[tuple[str, str]]) -> None:
-        """Raise ToolError for the first (memory, path) that is frozen: by its id, its path or a directory above it."""
+        """Raise ToolError if one of the memories (id, path) is frozen, by itself or by a directory above it."""
         if not self.memories and not self.places:
             return
         for memory, path in memories:
@@ -46,10 +45,7 @@ NOTHING = Frozen({}, {})
 
 
 def of_store(store_id: str, now: object) -> Frozen:
-    """Return the freezing holds that are in force in a locked store at `now`, a `sql.moment`.
-
-    This takes one indexed query. If the store has none, this is remembered until a new hold is placed.
-    """
+    """Return the freezing holds of a locked store that are in force at `now`, a `sql.moment`."""
     if remembered.get("frozen", store_id) is not None:
         return NOTHING
     rows = sql.rows(sql.FROZEN, store_id, now)

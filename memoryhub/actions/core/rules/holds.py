@@ -33,8 +33,7 @@ Marks = dict[str, Hold]
 class Holds:
     """The holds and pins of a store that are in force at a moment, by memory id and by path.
 
-    `memories` and `places` have all of them, `pinned_…` only pins, `legal_…` only legal holds, `freezing_…` only legal
-    holds that freeze.
+    `pinned_…` are only pins, `legal_…` only legal holds, and `freezing_…` only legal holds that freeze.
     """
 
     memories: dict[str, Hold] = field(default_factory=dict)
@@ -52,10 +51,7 @@ class Holds:
         return not self.memories and not self.places
 
     def stops_policies(self, memory_id: str, path: str) -> Hold | None:
-        """Return the hold or pin that keeps retention policies from a memory, or None.
-
-        It is on the memory, its path, a directory above it or the store.
-        """
+        """Return the hold or pin that keeps retention policies from a memory, or None."""
         if self.memories and memory_id in self.memories:
             return self.memories[memory_id]
         if not self.places:
@@ -66,44 +62,39 @@ class Holds:
         return self._known[directory] or self.places.get(path)
 
     def stops_removal(self, memory_id: str, path: str) -> Hold | None:
-        """Return the legal hold that forbids the removal of a memory, or None.
-
-        It is on the memory, its path, a directory above it or the store.
-        """
+        """Return the legal hold that forbids the removal of a memory, or None."""
         return self.legal_memories.get(memory_id) or (_above(self.legal_places, path) if self.legal_places else None)
 
     def stops_changes(self, memory_id: str, path: str) -> Hold | None:
-        """Return the freezing hold that covers a memory, or None. It is on the memory, its path, a directory above it
-        or the store."""
+        """Return the freezing hold that covers a memory, or None."""
         return self.freezing_memories.get(memory_id) or _above(self.freezing_places, path)
 
     def fixes(self, memory_id: str, path: str) -> Hold | None:
-        """Return the legal hold because of which a memory or a directory must keep its path, or None. This is a
-        freezing hold that covers it, or a legal hold on its path or on a path under it."""
+        """Return the legal hold because of which a memory or a directory must keep its path, or None.
+
+        This is a freezing hold that covers it, or a legal hold on its path or on a path under it.
+        """
         frozen = self.stops_changes(memory_id, path)
         return frozen or next(
             (self.legal_places[place] for place in sorted(self.legal_places) if covers(path, place)), None
         )
 
     def stops_move(self, memory_id: str, path: str, new_path: str) -> Hold | None:
-        """Return the legal hold that forbids a move, or None if there is none.
+        """Return the legal hold that forbids a move, or None.
 
-        A hold forbids the move if it fixes the path (see `fixes`), or if it is on a directory that contains the path
-        and would not contain the new path.
+        It fixes the path (see `fixes`), or is on a directory that the memory would leave.
         """
         return self.fixes(memory_id, path) or self._left(path, new_path)
 
     def stops_return(self, memory_id: str, path: str, new_path: str) -> Hold | None:
-        """Return the legal hold that forbids the return of a memory from the trash, or None if there is none. `path` is
-        the path in the trash.
+        """Return the legal hold that forbids the return of a memory from the trash, or None. `path` is in the trash.
 
-        A hold forbids it if it freezes the memory, or if it covers the path in the trash and not the new path.
+        It freezes the memory, or covers `path` but not `new_path`.
         """
         return self.stops_changes(memory_id, path) or self._left(path, new_path)
 
     def _left(self, path: str, new_path: str) -> Hold | None:
-        """Return the legal hold that covers a path and not the new path, or None; the topmost one if there are
-        several."""
+        """Return the topmost legal hold that covers `path` but not `new_path`, or None."""
         if not self.legal_places:
             return None
         stays = {*paths.ancestors(new_path), new_path}
@@ -111,8 +102,10 @@ class Holds:
         return next((self.legal_places[place] for place in left), None)
 
     def end(self, memory_id: str, path: str) -> datetime | None:
-        """Return when the last of the holds and pins that cover a memory ends by itself; None if one of them has no
-        end, or if none covers the memory."""
+        """Return when the last hold or pin of a memory ends by itself.
+
+        None if one of them has no end, or if none covers the memory.
+        """
         over = [self.pinned_memories.get(memory_id), self.legal_memories.get(memory_id)]
         for place in (*paths.ancestors(path), path):
             over += [self.pinned_places.get(place), self.legal_places.get(place)]
