@@ -1,7 +1,6 @@
-"""Counts entries and versions by day, in the background, in short transactions.
+"""Counts entries and versions by day, in the background. The counts come from the audit.
 
-The figures come from the audit, so they are not audited themselves. They can be counted again from the beginning, with
-the same result.
+They are not audited, because they can be counted again.
 """
 
 from collections import Counter
@@ -55,7 +54,7 @@ class Delta:
 
 @dataclass(slots=True)
 class Counted:
-    """The counts of some entries. `seq` and `at` belong to the last counted entry; `at` is None if there was no entry.
+    """The counts of some entries. `seq` and `at` belong to the last counted entry (None: no entry).
 
     `calls` has the values of each entry that metrics need. `activity` counts entries by (day, author, command,
     outcome). `growth` has the changes of memories by day.
@@ -68,7 +67,7 @@ class Counted:
     growth: dict[date, Delta] = field(default_factory=dict)
 
     def rolled_up(self) -> Counter[Key]:
-        """Return the activity, with added sums for all authors and for all commands, as in the rows of Activity."""
+        """Return the activity, with added sums for all authors and all commands."""
         counts: Counter[Key] = Counter()
         for (day, author, command, outcome), count in self.activity.items():
             for who in (author, ALL):
@@ -81,8 +80,7 @@ class Counted:
 
 
 def after(store_id: str, seq: int, most: int) -> Counted:
-    """Count at most `most` entries of a store after `seq`, and the versions that these entries made. Nothing is
-    written."""
+    """Count at most `most` entries of a store after `seq`, with their versions. Nothing is written."""
     found = Counted(seq)
     last = _last_by_versions(store_id, seq)
     entries = _entries(store_id, seq, most)
@@ -105,11 +103,9 @@ def _last_by_versions(store_id: str, seq: int) -> int | None:
 
 
 def _entries(store_id: str, seq: int, most: int) -> list[tuple[Any, ...]]:
-    """Return (seq, at, author, command, ok, start of the error, door, duration) of entries after `seq`.
-
-    A repeated call has the error of the first call.
-    """
+    """Return (seq, at, author, command, ok, start of the error, door, duration) of entries after `seq`."""
     beginning = Substr("message", 1, kinds.LONGEST)
+    # A repeated call has the error of the first call.
     first: Any = AuditEntry.objects.filter(chain=store_id, seq=OuterRef("replay_of")).annotate(start=beginning)
     start = Coalesce(beginning, Subquery(first.values("start")[:1]))
     found: Any = AuditEntry.objects.of_chain(store_id).filter(seq__gt=seq).oldest()
@@ -118,11 +114,9 @@ def _entries(store_id: str, seq: int, most: int) -> list[tuple[Any, ...]]:
 
 
 def _changes(store_id: str, after: int, last: int) -> Iterator[tuple[date, int, int]]:
-    """Yield (day, memories, bytes) for each version made by the entries after `after` up to `last`. The numbers are the
-    differences from the previous version of the memory.
+    """Yield (day, memories, bytes) for each version of the entries after `after` up to `last`.
 
-    If the previous version was removed, its size is unknown, and no bytes are counted. In an imported history, the
-    previous version is one of the same import.
+    The numbers are the differences from the memory's previous version. If that was removed, no bytes are counted.
     """
     if last <= after:
         return
@@ -150,8 +144,10 @@ def _changes(store_id: str, after: int, last: int) -> Iterator[tuple[date, int, 
 
 
 def behind(stores: Sequence[str] | None = None) -> dict[str, tuple[int, int]]:
-    """Return {store: (seq of its last counted entry, seq of its last entry)} for the stores with uncounted entries.
-    `stores` are the ids of the stores to check (None: all)."""
+    """Return {store: (seq of its last counted entry, seq of its last entry)} for stores with uncounted entries.
+
+    `stores` are the ids of the stores to check (None: all).
+    """
     counted = Figures.objects.filter(store_id=OuterRef("pk")).values("seq")
     within = MemoryStore.objects.values("pk") if stores is None else stores
     chains = AuditChain.objects.filter(pk__in=within).annotate(counted=Coalesce(Subquery(counted[:1]), 0))
@@ -162,7 +158,7 @@ def behind(stores: Sequence[str] | None = None) -> dict[str, tuple[int, int]]:
 def catch_up(most: int = 5) -> bool:
     """Count new entries of all stores in at most `most` transactions; return whether all have been counted.
 
-    Entries that are written during this function may stay uncounted, so that it ends even if calls never stop.
+    Entries that are written meanwhile may stay uncounted.
     """
     for store_id, (_, last) in behind().items():
         while most > 0 and count(store_id, last):
@@ -173,18 +169,19 @@ def catch_up(most: int = 5) -> bool:
 
 
 def count_up_to_now(store_id: str, most: int = 5) -> None:
-    """Count a store's new entries in at most `most` transactions. Call it before versions that are not counted yet may
-    be removed."""
+    """Count a store's new entries in at most `most` transactions.
+
+    Call it before versions that are not counted yet may be removed.
+    """
     while most > 0 and behind([store_id]):
         count(store_id)
         most -= 1
 
 
 def count(store_id: str, last: int | None = None) -> int:
-    """Count the next entries of a store, up to the entry `last`, in a separate transaction; return how many were
-    counted.
+    """Count the next entries of a store, up to the entry `last`, in a transaction of its own; return how many.
 
-    Entries are read before any lock. If two processes count at once, the second one detects it and writes nothing.
+    If two processes count at once, the second one writes nothing.
     """
     known = Figures.objects.filter(pk=store_id).values_list("seq", flat=True).first() or 0
     found = after(store_id, known, ENTRIES if last is None else min(ENTRIES, max(0, last - known)))
@@ -254,7 +251,7 @@ PAUSE = timedelta(minutes=5)
 def lists_of(store_id: str, at: datetime) -> dict[str, Any]:
     """Return the lists of a store's memories at a moment. Every live memory of the store is read.
 
-    `unread` has the ids of the memories that no agent ever read, and `risky` the ids of those whose newest version was
+    `unread` has the ids of the memories that no agent ever read. `risky` has the ids of those whose newest version was
     read and awaits review. `growing` has (id, bytes added in the last GROWING). `largest` and `directories` are the ids
     for the map. The totals are `unread_count`, `unread_bytes` and `risky_count`.
     """
@@ -280,7 +277,7 @@ def _ids(found: Any, most: int) -> list[str]:
 
 
 def _growing(store_id: str, at: datetime) -> list[tuple[str, int]]:
-    """Return (id, added bytes) of the memories that grew most in the period GROWING that ended at the moment `at`."""
+    """Return (id, added bytes) of the memories that grew most in the GROWING before the moment `at`."""
     since = at - GROWING
     earlier = AuditEntry.objects.of_chain(store_id).filter(at__lt=since).order_by("-at", "-seq")
     seq = earlier.values_list("seq", flat=True).first() or 0
@@ -291,8 +288,10 @@ def _growing(store_id: str, at: datetime) -> list[tuple[str, int]]:
 
 
 def make_lists(at: datetime, most: int = 10) -> None:
-    """Update the lists of at most `most` stores with newly counted entries. The lists of a store with more than SMALL
-    memories are updated at most once per PAUSE."""
+    """Update the lists of at most `most` stores with newly counted entries.
+
+    The lists of a store with more than SMALL memories are updated at most once per PAUSE.
+    """
     due = Figures.objects.filter(seq__gt=F("listed_seq")).filter(
         Q(listed_at=None) | Q(listed_at__lte=at - PAUSE) | Q(listed_at__gt=at) | Q(store__memory_count__lte=SMALL)
     )
@@ -316,8 +315,7 @@ def forget(store_id: str) -> None:
 def problems(store_id: str) -> Iterator[str]:
     """Yield a sentence for each figure that differs when counted again. Nothing is written.
 
-    Entries are counted up to the last counted one. Removed entries and versions cannot be counted again. So the result
-    is uncertain for a store from which retention has removed some.
+    For a store from which retention has removed entries or versions, the result is uncertain.
     """
     counted = Figures.objects.filter(pk=store_id).values_list("seq", flat=True).first() or 0
     activity, growth = _again(store_id, counted)

@@ -1,8 +1,8 @@
 """Opens and resolves findings when texts change, with an audit entry of the hub for each change.
 
 A finding is resolved only while its value is not in the newest version of its live memory; `settle` describes the only
-exception. Every act that writes versions calls this module at its end (`tree.commit`), in its own transaction. No door
-can set a finding to resolved.
+exception. Every act that writes versions calls this module at its end (`tree.commit`). No door can set a finding to
+resolved.
 """
 
 import re
@@ -40,7 +40,7 @@ _NEEDED = (
 
 
 class Changed(NamedTuple):
-    """A memory that got a new version: its text (the id of the text's row) and its path, before and after.
+    """A memory that got a new version: its path, and its text (the id of the text's row), before and after.
 
     After a deletion, `text` and `path` are None.
     """
@@ -68,13 +68,9 @@ def settle(
 ) -> None:
     """Resolve or open the findings of the changed memories, as the new texts require. `seq` is the act's entry.
 
-    A finding is resolved if its value has disappeared. A resolved finding is opened again if the text has its value
-    again. A dismissed finding is opened again if its value occurs more often than before.
-
-    The values of the newest LOOK resolved findings of a memory are searched for in its text. Older resolved findings
-    are opened again only if the detectors find their values: otherwise an agent that wrote many values into a memory
-    could keep the store locked with each small edit. `ahead` has the findings that deletions resolve, if they were read
-    before for many memories at once.
+    A finding is resolved if its value has disappeared. A resolved finding opens again if its value returns, a dismissed
+    one if its value occurs more often. The newest LOOK resolved findings of a memory are compared by value; older ones
+    open only if the detectors find their values. `ahead` has findings that deletions resolve, if they were read before.
     """
     if ahead and all(one.path is None and one.memory in ahead for one in changed):
         resolved = [finding for one in changed for finding in ahead[one.memory]]
@@ -94,6 +90,7 @@ def settle(
     findings = _of_memories(store_id, gone, FindingState.OPEN)  # of a deleted memory no others change
     texts = _texts(store_id, [text for pk in known for text in (changes[pk].old_text, changes[pk].text)])
     findings += _of_memories(store_id, there, FindingState.OPEN, FindingState.DISMISSED)
+    # Otherwise an agent that wrote many values into a memory could keep the store locked with each small edit.
     findings += _resolved(store_id, [changes[pk] for pk in there], texts)
     values = _values(store_id, findings)
     after: dict[FindingState, list[Finding]] = {FindingState.RESOLVED: [], FindingState.OPEN: []}
@@ -120,12 +117,11 @@ def resolved_by_deletion(store_id: str, deleted: Sequence[Changed]) -> Resolved:
 
 
 def carry(store_id: str, memory_id: str, removed: Collection[str]) -> list[Finding]:
-    """The versions `removed` are about to be removed. Move each of their findings to the newest other version that
-    contains the finding's value. Return the open findings whose value is in no other version; pass them to `write`
-    after the act's entry.
+    """Move the findings of the versions `removed` to the newest other version that contains the finding's value.
 
-    Only the newest CARRIED versions are searched. If the memory has older ones, they could contain the value: a finding
-    whose value is not in the searched versions then stays unchanged, and is not returned.
+    Call it before the versions are removed. Return the open findings whose value is in no other version; pass them to
+    `write` after the act's entry. Only the newest CARRIED versions are searched. If there are older ones, a finding
+    whose value is in no searched version stays unchanged.
     """
     own = Finding.objects.of_store(store_id).filter(memory_id=memory_id, version_id__in=removed)
     findings = list(own.filter(state__in=(FindingState.OPEN, FindingState.DISMISSED)))
@@ -186,7 +182,7 @@ def count_of(finding: Finding, value: str | None, text: str) -> int:
 def places_of(finding: Finding, value: str | None, text: str) -> list[tuple[int, int]]:
     """Return (start, end) of each occurrence of a finding's value in a text, in order.
 
-    If `value` is None, the detector searches the text, and the matches with the finding's fingerprint are returned.
+    If `value` is None, return the detector's matches with the finding's fingerprint.
     """
     if value:
         return [(found.start(), found.end()) for found in re.finditer(re.escape(value), text)]
@@ -196,7 +192,7 @@ def places_of(finding: Finding, value: str | None, text: str) -> list[tuple[int,
 
 
 def values_of(store_id: str, findings: Sequence[Finding]) -> dict[str, str]:
-    """Return {finding id: value}. Each value is read from the finding's version.
+    """Return {finding id: value}, read from the finding's version.
 
     Findings whose version has no text any more are left out.
     """
@@ -232,8 +228,7 @@ def _of_memories(store_id: str, memories: Iterable[str], *states: FindingState) 
 
 
 def _resolved(store_id: str, changes: Iterable[Changed], texts: Mapping[str, str]) -> list[Finding]:
-    """Return the newest LOOK resolved findings of each memory, and those older resolved ones whose values the detectors
-    find in the memory's text."""
+    """Return each memory's newest LOOK resolved findings, and older ones whose values the detectors find."""
     found: dict[str, Finding] = {}
     for part in in_parts(changes):
         newest = _newest_resolved(store_id, [change.memory for change in part])
@@ -265,7 +260,7 @@ def _detected(store_id: str, change: Changed, text: str) -> Iterator[Finding]:
 
 
 def _marked(store_id: str, *states: FindingState) -> FindingQuerySet:
-    """Return the findings in these states that have a fingerprint, with the columns that this module needs."""
+    """Return the findings in these states that have a fingerprint."""
     return Finding.objects.of_store(store_id).filter(fingerprint__isnull=False, state__in=states).only(*_NEEDED)
 
 
@@ -276,8 +271,7 @@ def _place(finding: Finding, change: Changed, texts: Mapping[str, str]) -> _Plac
 
 
 def _values(store_id: str, findings: Sequence[Finding]) -> dict[str, str]:
-    """Return {finding id: value}. The texts of at most TEXTS_AT_ONCE versions are in memory at once, because the
-    findings can be in very many versions."""
+    """Return {finding id: value}."""
     by_version: dict[str, list[Finding]] = defaultdict(list)
     for finding in findings:
         by_version[finding.version_id].append(finding)

@@ -6,8 +6,10 @@ from memoryhub.actions.core import sql
 
 
 class StoredMemory(NamedTuple):
-    """A memory's current row. `content` is None, or empty, if the text was not read; then `waiting_notes` was not read
-    either. `has_findings` is None on SQLite, where it is not read."""
+    """A memory's current row. `content` is None or empty, and `waiting_notes` unknown, if the text was not read.
+
+    `has_findings` is None on SQLite, where it is not read.
+    """
 
     id: str
     path: str
@@ -23,14 +25,12 @@ class StoredMemory(NamedTuple):
 
     @property
     def kept(self) -> int:
-        """Return how many versions of the memory still exist: those that were made, without the `removed` ones that
-        retention removed."""
+        """Return how many versions of the memory still exist, without those that retention removed."""
         return self.versions - self.removed
 
 
 def with_its_findings(store_id: str, row: sql.Row) -> StoredMemory:
-    """Return the memory of a row of `sql.MEMORY_AT`. The row also says whether the memory has findings, so no further
-    query is needed."""
+    """Return the memory of a row of `sql.MEMORY_AT`, which also says whether the memory has findings."""
     memory = StoredMemory(*row)
     if memory.has_findings is not None:
         sql.know((sql.HAS_FINDING, (store_id, memory.id)), [(1,)] if memory.has_findings else [])

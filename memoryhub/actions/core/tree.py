@@ -1,5 +1,4 @@
-"""The memory tree of a locked store. Only this module changes the rows of the tree, in the transaction that locks the
-store."""
+"""The memory tree of a locked store. Only this module changes the rows of the tree."""
 
 import hashlib
 from collections import defaultdict
@@ -33,10 +32,9 @@ class Tree:
     """A locked store: its rules and limits, its totals, and the act that changes it.
 
     `path_rules` and `rules` (the store's, the hub's) are JSON texts. `kept_out` lists (kind, value); `masked` is a new
-    text before and after its masking. `looked`, `clean`, `at_hand` (a memory) and `resolved_ahead` (findings that
-    deletions resolve) were read before the store was locked. `ended` are open findings that the act itself resolves. If
-    `asks`, a person who writes flagged text must give a `reason`. With a `sight`, only the memories that the actor sees
-    are read.
+    text before and after its masking. `looked`, `clean`, `at_hand` and `resolved_ahead` were read before the store was
+    locked. `ended` are open findings that the act itself resolves. If `asks`, a person who writes flagged text must
+    give a `reason`. With a `sight`, only memories that the actor sees are read.
     """
 
     store: str
@@ -242,7 +240,7 @@ def move_with_text(tree: Tree, memory: StoredMemory, path: str, content: str) ->
 
 
 def move_directory(tree: Tree, directory: str, path: str, new_path: str, memories: Sequence[StoredMemory]) -> None:
-    """Move a directory (its id) to a free path. `memories` are all those under it that the actor sees; others stay."""
+    """Move a directory (its id) to a free path, with the `memories` under it that the actor sees. Others stay."""
     require_not_frozen(tree, *memories)
     if tree.sight and tree.sight.leaves_some(tree.store, path, len(memories)):
         for memory in memories:
@@ -262,8 +260,7 @@ def move_directory(tree: Tree, directory: str, path: str, new_path: str, memorie
 
 
 def delete_memories(tree: Tree, path: str, memories: Sequence[StoredMemory]) -> None:
-    """Move the memories at or under a path to the trash and delete their directories. `memories` are all those of them
-    that the actor sees; others stay."""
+    """Move memories at or under a path to the trash. `memories` are those that the actor sees; others stay."""
     require_not_frozen(tree, *memories)
     if tree.sight and tree.sight.leaves_some(tree.store, path, len(memories)):
         for memory in memories:
@@ -278,13 +275,13 @@ def delete_memories(tree: Tree, path: str, memories: Sequence[StoredMemory]) -> 
 
 
 def restore_memory(tree: Tree, memory: StoredMemory, path: str, text: str, size: int, sha256: str) -> str:
-    """Move a memory from the trash to a free path, with the text whose id is `text`. Return the new version's id."""
+    """Move a memory from the trash to a free path. Return the new version's id. `text` is the id of its text."""
     put(tree, memory, Operation.CREATED, path, text, size, sha256)
     return tree.made[-1].id
 
 
 def restore_text(tree: Tree, memory: StoredMemory, text: str, size: int, sha256: str) -> str:
-    """Give a live memory one of its earlier texts again, the one with the id `text`; return the new version's id."""
+    """Give a live memory an earlier text again. Return the new version's id. `text` is the id of the text."""
     require_not_frozen(tree, memory)
     version = next_version(tree, memory, Operation.MODIFIED, memory.path, text, size, sha256)
     sql.run(sql.NEW_TEXT, version, text, size, sha256, tree.now, tree.store, memory.id)
@@ -306,7 +303,7 @@ def take_out(tree: Tree, memories: Sequence[StoredMemory]) -> None:
 
 
 def note_deleted(tree: Tree, memory: StoredMemory) -> None:
-    """Write a version which says that a memory was deleted. The caller updates the directories and their counters."""
+    """Write a version which says that a memory was deleted. The caller updates the directories."""
     version = next_version(tree, memory, Operation.DELETED, memory.path, None, None, None)
     sql.run(sql.TO_TRASH, version, tree.now, tree.now, tree.store, memory.id)
 
@@ -338,8 +335,8 @@ def add_version(
     tree: Tree, memory: str, number: int, operation: Operation, path: str,
     text: str | None, size: int | None, sha256: str | None,
 ) -> str:  # fmt: skip
-    """Write a memory version, and keep its commitment for the entry; return its id. `text` is the id of its text; for a
-    version without one, `text`, `size` and `sha256` are None. A version by a key awaits review."""
+    """Write a memory version, and keep its commitment for the entry; return its id. `text` is the id of its text.
+    `text`, `size` and `sha256` are None without a text. A version by a key awaits review."""
     version, salt, kind = ids.new_id(ids.MEMORY_VERSION, tree.at), chain.new_salt(), operation.value
     commitment = chain.version_commitment(
         salt, id=version, memory=memory, number=number, operation=kind, path=path, sha256=sha256,
@@ -366,7 +363,7 @@ def next_version(
 
 
 def make_directories(tree: Tree, path: str) -> str:
-    """Create the missing directories above a path; return the id of the directory that directly contains the path."""
+    """Create the missing directories above a path; return the id of the lowest one."""
     above = paths.ancestors(path)
     row = sql.one(sql.DIRECTORY_AT, tree.store, above[-1])
     if row:
@@ -390,7 +387,8 @@ def count(tree: Tree, above: Sequence[str], memories: int, size: int) -> None:
 
 
 def commit(tree: Tree, record: audit.Record) -> int:
-    """Write the act's entry (a key's large input is shortened in it), then update findings. Return the entry's seq."""
+    """Write the act's entry, in which a key's large input is shortened, then update findings. Return the entry's
+    seq."""
     protected_lines.follow_memories(tree.store, tree.path_rules, tree.changed)
     seq = audit.append(tree.head, tree.act, kept_of(record) if tree.act.actor.kind == ActorKind.KEY else record)
     if tree.changed:

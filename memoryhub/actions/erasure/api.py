@@ -13,7 +13,7 @@ from memoryhub.pure.protocol.errors import ToolError
 
 
 def redact(store_id: str, version_id: str, asked: Asked) -> VersionTold:
-    """Delete a version's text and path permanently, as `redaction.redact_version` does; return the redacted version.
+    """Delete a version's text and path permanently, and return the redacted version.
 
     A refusal also makes an audit entry. Raises ToolError, NoSuchVersion (without an entry), and the errors of
     `on_store`.

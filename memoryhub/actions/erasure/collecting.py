@@ -1,7 +1,6 @@
-"""Collects the data that a store has about a person, when that person asks for them. The collection changes nothing,
-and an audit entry records it.
+"""Collects the data that a store has about a person who asks for them. Nothing but an audit entry is written.
 
-It searches the same places that an erasure changes, so that a collection and an erasure always find the same.
+The places are those of an erasure.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,21 +19,20 @@ _OWN = (*places.GROWING, *places.PLAIN, *places.PLAIN_JSON, *places.COPIES)
 
 
 def begin(store_id: str, terms: Sequence[str], found: int, act: Act) -> int:
-    """Write the entry of the collection, and return its seq. Call it before any text is handed out. Raises
-    tree.NoSuchStore.
+    """Write the entry of the collection, and return its seq. Call it before any text is handed out.
 
-    The entry has the number of the `terms` and the number of places that contain one (`found`), but none of the texts.
+    The entry has the number of the `terms`, and how many places contain one (`found`), but no text. Raises
+    tree.NoSuchStore.
     """
     with tree.locked(store_id, act) as store:
         return tree.commit(store, Record("collect", input=audit.to_json({"texts": len(terms), "places": found})))
 
 
 def collect(store_id: str, terms: Sequence[str], user_id: str, *, whole_hub: bool) -> Iterator[JsonRow]:
-    """Yield every value that contains one of the `terms`: its kind, its column, the whole value, its memory and its
-    author.
+    """Yield every value that contains one of the `terms`, with its kind, column, memory and author.
 
-    With `whole_hub`, rows that the store shares with others are collected too, as in an erasure. A private view of
-    another person is named without its text.
+    With `whole_hub`, rows that the store shares with others are collected too. A private view of another person comes
+    without its text.
     """
     if not terms:
         return
@@ -51,8 +49,7 @@ def collect(store_id: str, terms: Sequence[str], user_id: str, *, whole_hub: boo
 
 
 def collect_elsewhere(store_id: str, subject: Sequence[str], *, whole_hub: bool) -> Iterator[JsonRow]:
-    """Yield the texts that contain a spelling of the subject and that an erasure does not change: people have to change
-    them."""
+    """Yield the texts that contain a spelling of the subject and that only people can change."""
     for one in around.elsewhere(store_id, subject, whole_hub=whole_hub):
         yield {"kind": one.kind, "id": one.id, "what": one.what, "text": one.text}
 

@@ -1,7 +1,7 @@
-"""Finds the texts that an erasure does not change: texts that only people can change, and other spellings of a text.
+"""Finds the texts that an erasure does not change: texts that only people can change, and other spellings.
 
-Every text column of the hub is searched here or in `places`, except those that cannot contain anyone's words:
-`tests/actions/erasure/test_erasure_everywhere.py`, which reads the models, gives the reason for each of them.
+Every text column of the hub is searched here or in `places`. `tests/actions/erasure/test_erasure_everywhere.py` lists
+the exceptions.
 """
 
 import itertools
@@ -63,8 +63,10 @@ ELSEWHERE = (
 
 @dataclass(frozen=True, slots=True)
 class Spelling:
-    """A spelling of a text, and the number of erasable places that contain it. `same` is False if the spelling also
-    differs in the spaces between its words."""
+    """A spelling of a text, and how many erasable places contain the spelling.
+
+    `same` is False if the spaces between its words also differ.
+    """
 
     text: str
     places: int
@@ -73,10 +75,7 @@ class Spelling:
 
 @dataclass(frozen=True, slots=True)
 class There:
-    """A text that contains a spelling and that a person has to change.
-
-    `kind` and `id` identify the row, and `what` is the column.
-    """
+    """A text that contains a spelling and that a person has to change: its row (`kind`, `id`) and column (`what`)."""
 
     kind: str
     id: str
@@ -89,8 +88,7 @@ class TooLong(Exception):
 
 
 def spellings(store_id: str, texts: Sequence[str], after: int = 0, *, whole_hub: bool) -> tuple[Spelling, ...]:
-    """Return every spelling of `texts` in erasable places. Those with `same` come first, then the others; each of these
-    two groups begins with the spelling that has the most places.
+    """Return every spelling of `texts` in erasable places, those with `same` first, then by the number of places.
 
     With `after`, growing tables are searched only for rows that entries after this seq wrote.
     """
@@ -105,11 +103,10 @@ def spellings(store_id: str, texts: Sequence[str], after: int = 0, *, whole_hub:
 def spellings_and_near(
     store_id: str, texts: Sequence[str], until: float, *, whole_hub: bool
 ) -> tuple[tuple[Spelling, ...], tuple[Spelling, ...]]:
-    """Return two tuples: what `spellings` returns, and at most MOST_NEAR near spellings. Raises TooLong when the
-    monotonic clock reaches `until`.
+    """Return two tuples: what `spellings` returns, and at most MOST_NEAR near spellings.
 
-    Another form of a name counts as a near spelling, too. Saved views are not searched for near spellings, because one
-    found there could be a word that another person typed.
+    Another form of a name is a near spelling, too. Saved views are not searched for them. Raises TooLong when the
+    monotonic clock reaches `until`.
     """
     looked_for, nearly, named = Spellings(texts), NearSpellings(texts), NameForms(texts)
     counts: Counter[str] = Counter()
@@ -128,6 +125,7 @@ def spellings_and_near(
         forms = {spelling for text in strings for spelling in named.within(text)}
         near.update(forms | {spelling for text in strings for spelling in nearly.within(text)})
         formed |= forms
+    # A near spelling in a saved view could be a word that another person typed.
     for text in _views(store_id, whole_hub):
         counts.update(looked_for.within(text))
     often = sorted(near.items(), key=lambda one: (one[0] not in formed, -one[1], one[0]))[:MOST_NEAR]
@@ -140,7 +138,7 @@ def _ordered(looked_for: Spellings, counts: Counter[str]) -> tuple[Spelling, ...
 
 
 def elsewhere(store_id: str, texts: Sequence[str], *, whole_hub: bool) -> tuple[There, ...]:
-    """Return the stored texts that contain a spelling of one of `texts` and that an erasure does not change."""
+    """Return the stored texts with a spelling of one of `texts` that an erasure does not change."""
     looked_for = Spellings(texts)
     found = [
         There(place.kind, str(row.pk), column, text)
@@ -159,8 +157,7 @@ def elsewhere(store_id: str, texts: Sequence[str], *, whole_hub: bool) -> tuple[
 
 
 def _values(store_id: str, after: int) -> Iterator[object]:
-    """Yield every value that an erasure can change, except those that `_sessions` and `_views` yield. JSON texts with
-    escaped characters are decoded."""
+    """Yield every value that an erasure can change, except those in names of sessions and in saved views."""
     for place in (*places.GROWING, *places.PLAIN, *places.PLAIN_JSON, *(() if after else places.COPIES)):
         rows: models.QuerySet[Any] = place.rows(store_id)
         if after and place.since is not None:

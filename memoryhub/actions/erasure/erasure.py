@@ -1,4 +1,4 @@
-"""Erases texts from every place of a store: a search first, then one act that masks them, with a signed receipt."""
+"""Erases texts from every place of a store: a search first, then one act, with a signed receipt."""
 
 import hmac
 import json
@@ -54,9 +54,8 @@ class Hit:
 class Found:
     """The result of a search: all hits, their number by kind, the memories concerned, and a digest of every hit.
 
-    `imports` are the ids of the open imports that contain a text to erase: an erasure cancels them. If the search had a
-    subject, the result also has the subject's spellings in the store (`spellings`), and the texts that contain the
-    subject but that an erasure does not change (`elsewhere`).
+    `imports` are the ids of the open imports that an erasure cancels. If the search had a subject, `spellings` are
+    those in the store, and `elsewhere` are the texts that an erasure does not change.
     """
 
     hits: tuple[Hit, ...]
@@ -69,7 +68,7 @@ class Found:
 
 
 class FoundChanged(Exception):
-    """The search result has changed since it was shown, and nothing was erased. `found` is the current result."""
+    """The search result has changed since it was shown; nothing was erased. `found` is the current result."""
 
     def __init__(self, found: Found) -> None:
         super().__init__("what was found has changed")
@@ -87,21 +86,18 @@ class Held(Exception):
 def search(
     store_id: str, terms: Sequence[str], at: datetime, subject: Sequence[str] = (), *, whole_hub: bool = False
 ) -> Found:
-    """Search every place of a store for exactly the texts `terms`. Raises ToolError for a text that cannot be erased.
+    """Search every place of a store for exactly the texts `terms`. Nothing is written.
 
-    With `subject`, all spellings of the texts `subject` are searched too, even in places that only people can change.
-    Nothing is written, so no entry contains the texts. `at` decides which legal holds are in force.
-
-    With `whole_hub`, here and in the functions below, rows that the store shares with others are searched and erased
-    too: saved views that belong to no store, and names of sessions that also worked in other stores. Only
-    administrators of the hub may use `whole_hub`.
+    With `subject`, all spellings of these texts are searched too. `at` decides which legal holds are in force. With
+    `whole_hub`, here and below, saved views without a store and shared names of sessions count too; only administrators
+    may use it. Raises ToolError for a text that cannot be erased.
     """
     with snapshot():
         return _looked(store_id, _checked(terms), at, subject, whole_hub=whole_hub)
 
 
 def spelt(store_id: str, subject: Sequence[str], *, whole_hub: bool = False) -> list[str]:
-    """Return the texts to propose for a subject: its own texts and their `same` spellings, at most MOST_SPELLINGS."""
+    """Return the texts to propose for a subject: its texts and their `same` spellings, at most MOST_SPELLINGS."""
     _checked(subject)
     with snapshot():
         found = around.spellings(store_id, subject, whole_hub=whole_hub)
@@ -118,8 +114,7 @@ def survey(
     *,
     whole_hub: bool = False,
 ) -> tuple[Found, tuple[Spelling, ...], list[str]]:
-    """Search a store for a subject. Return the result, the near spellings, and the texts to erase, after reading the
-    store only once.
+    """Search a store for a subject. Return the result, the near spellings, and the texts to erase.
 
     The texts to erase are the spellings for which `chosen` returns True. Nothing is written. Raises ToolError for a
     subject that cannot be erased, and `elsewhere.TooLong` when the monotonic clock reaches `until`.
@@ -167,8 +162,7 @@ def _checked(terms: Sequence[str]) -> Terms:
 
 
 def _search(store_id: str, terms: Terms, at: datetime, after: int = 0, *, whole_hub: bool) -> Found:
-    """Search a store. With `after`, search all of the small tables, but in large tables only the rows that entries
-    after this seq wrote."""
+    """Search a store; with `after`, only the rows of large tables that entries after this seq wrote."""
     hits = _with_memories(store_id, list(_hits(store_id, terms, after, whole_hub)))
     held = holds.holds_of(store_id, at)
     hits = [replace(hit, held_by=_hold_over(held, hit)) for hit in hits]
@@ -229,8 +223,7 @@ def _digest(hits: Sequence[Hit], terms: Terms) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A search result (`found`), as it was right after the entry `seq`; it has the digest of the result that the person
-    saw. `erase_prepared` erases the texts `terms` that it found."""
+    """A search result (`found`), as it was right after the entry `seq`, and the texts to erase (`terms`)."""
 
     terms: Terms
     subject: Sequence[str]
@@ -248,12 +241,10 @@ def erase(
     *,
     whole_hub: bool = False,
 ) -> Receipt:
-    """Replace the texts `terms` by `[redacted]` everywhere, in one transaction with one entry; return the signed
-    receipt.
+    """Replace the texts `terms` by `[redacted]` everywhere, in one transaction. Return the signed receipt.
 
-    `digest` belongs to the search result that the person saw. Live memories get a new version without the texts. Older
-    versions, entries and other rows are masked in place, with evidence for the audit. Raises FoundChanged, Held and
-    ToolError.
+    `digest` belongs to the search result that the person saw. Live memories get a new version. Other rows are masked in
+    place, with evidence for the audit. Raises FoundChanged, Held and ToolError.
     """
     receipt = erase_prepared(store_id, prepare(store_id, terms, digest, act.at, subject, whole_hub=whole_hub), act)
     sqlite_remains.scrub_small()
@@ -269,8 +260,10 @@ def prepare(
     *,
     whole_hub: bool = False,
 ) -> Prepared:
-    """Search again before an erasure, and return the result. Raise FoundChanged if the result does not have the digest
-    `digest`, which belongs to the result that the person saw."""
+    """Search again before an erasure, and return the result.
+
+    Raises FoundChanged if `digest`, from the result that the person saw, is not the digest of the new result.
+    """
     checked = _checked(terms)
     with snapshot():
         seq = AuditChain.objects.values_list("last_seq", flat=True).get(pk=store_id)
@@ -281,8 +274,10 @@ def prepare(
 
 
 def erase_prepared(store_id: str, ready: Prepared, act: Act) -> Receipt:
-    """Erase the texts of the search result `ready`, in one transaction. Raises FoundChanged, Held and ToolError. Copies
-    on the disk are removed later by `sqlite_remains`."""
+    """Erase the texts of the search result `ready`, in one transaction. Raises FoundChanged, Held and ToolError.
+
+    Copies on the disk are removed later by `sqlite_remains`.
+    """
     with tree.locked(store_id, act) as store:
         is_spelt = _is_spelt_as_before(store, ready)
         receipt = _erase(store, ready) if is_spelt else None
@@ -292,8 +287,7 @@ def erase_prepared(store_id: str, ready: Prepared, act: Act) -> Receipt:
 
 
 def _is_spelt_as_before(store: tree.Tree, ready: Prepared) -> bool:
-    """Return whether the rows that were written after the entry `ready.seq` contain only spellings that the person has
-    seen."""
+    """Return whether rows after the entry `ready.seq` have only spellings that the person has seen."""
     if not ready.subject:
         return True
     newer = around.spellings(store.store, ready.subject, ready.seq, whole_hub=ready.whole_hub)
@@ -301,12 +295,7 @@ def _is_spelt_as_before(store: tree.Tree, ready: Prepared) -> bool:
 
 
 def _erase(store: tree.Tree, ready: Prepared) -> Receipt | None:
-    """Erase the hits and return the receipt. If newer rows have further hits, change nothing and return None. Raises
-    Held.
-
-    The whole store was searched before the lock, because that may take long. Now only rows after the entry `seq` are
-    searched.
-    """
+    """Erase the hits and return the receipt; None, without a change, if newer rows have hits. Raises Held."""
     terms, found = ready.terms, ready.found
     newer = _search(store.store, terms, store.at, ready.seq, whole_hub=ready.whole_hub)
     if {_key(hit) for hit in newer.hits} - {_key(hit) for hit in found.hits}:
@@ -333,21 +322,15 @@ def _erase(store: tree.Tree, ready: Prepared) -> Receipt | None:
 
 
 def _without_gone(found: Found, newer: Found) -> Found:
-    """Return the search result `found` without the sessions and views that are missing in the later result `newer`.
-
-    Several stores share these rows, so the erasure in another store can have changed them since the search.
-    """
+    """Return `found` without the sessions and views that are missing in the later result `newer`."""
+    # Several stores share these rows, so an erasure in another store can have changed them.
     there = {_key(hit) for hit in newer.hits}
     hits = tuple(hit for hit in found.hits if hit.kind not in ("session", "view") or _key(hit) in there)
     return replace(found, hits=hits, counts=dict(Counter(hit.kind for hit in hits)))
 
 
 def _covered(terms: Terms, found: Found) -> dict[str, Any]:
-    """Return the spellings for a receipt: each as a keyed mark, with the number of its places.
-
-    `erased` are the erased spellings; `left` are the spellings that the person chose to leave. `elsewhere` counts, by
-    kind, the texts that people have to change themselves.
-    """
+    """Return the spellings for a receipt, each as a keyed mark with the number of its places."""
     if not found.spellings and not found.elsewhere:
         return {}
     erased = [_marked(one) for one in found.spellings if terms.stand_in(one.text)]

@@ -66,10 +66,7 @@ class Erasing:
     # -------------------------------------------------------------------------------------------- memories
 
     def _newest(self, memory_id: str) -> None:
-        """Mask a live memory's path and text, each in a new version.
-
-        For a memory in the trash, mask its path in place.
-        """
+        """Mask a live memory's path and text in new versions; in the trash, mask the path in place."""
         memory = tree.memory_by_id(self.store, memory_id)
         if memory is None:
             self._in_trash(memory_id)
@@ -146,8 +143,7 @@ class Erasing:
             )
 
     def _findings(self, text: MemoryText, content: str) -> None:
-        """Resolve the findings whose value is no longer in a text; store the new positions of the text's other
-        findings."""
+        """Resolve the findings whose value left a text; store new positions for the others."""
         versions = MemoryVersion.objects.filter(store_id=text.store_id, memory_id=text.memory_id, text_id=text.pk)
         found = Finding.objects.of_memory(text.store_id, text.memory_id).filter(version_id__in=versions.values("pk"))
         for finding in found.filter(in_path=False):
@@ -193,8 +189,7 @@ class Erasing:
                 rows.update(**{column: masked[: row._meta.get_field(column).max_length]})  # else PostgreSQL refuses it
 
     def _path_rules(self) -> None:
-        """Mask the reasons of path rules, and mask their patterns in the same way as paths, so that each rule applies
-        to the same memories as before."""
+        """Mask the reasons and patterns of path rules; each rule still applies to the same memories."""
         for row in places.path_rules(self.store.store, self.terms):
             rules = [
                 replace(

@@ -46,10 +46,10 @@ REDACTED = "[redacted]"
 
 
 class Named(NamedTuple):
-    """The parts of paths that path rules, policies, holds and pins name: directories, single names after a `*` (with a
-    final slash if it is the name of a directory), and endings such as `.md`.
+    """The parts of paths that path rules, policies, holds and pins name, and that a masked path keeps.
 
-    A masked path keeps these parts, so that the same rules apply to it.
+    These are directories, single names after a `*`, and endings such as `.md`. A directory's name after a `*` has a
+    final slash.
     """
 
     directories: frozenset[str] = frozenset()
@@ -85,9 +85,9 @@ class Terms:
         return text
 
     def masked_path(self, path: str) -> str:
-        """Return a path or pattern in which each name is masked separately, so that the depth stays the same.
+        """Return a path or pattern with each name masked separately. The depth stays the same.
 
-        A part of the path that rules name is kept, unless the result would then still contain one of the texts.
+        A part that rules name is kept, unless the result would still contain one of the texts.
         """
         masked = path
         for term in sorted(self.texts, key=lambda text: "/" in text):  # so that a name is masked alike everywhere
@@ -114,8 +114,7 @@ class Terms:
         return to_json(masked if size is None else keeping.of_parts(masked, size))
 
     def masked_values(self, value: Any) -> Any:
-        """Return a JSON value with the terms masked in every string. Paths and patterns are masked as by `masked_path`,
-        so that, for example, earlier path rules still name the same memories as the current rules."""
+        """Return a JSON value with the terms masked in every string. `masked_path` masks paths and patterns."""
         if isinstance(value, str):
             return self.masked_path(value) if value.startswith("/") and "\n" not in value else self.masked(value)
         if isinstance(value, list):
@@ -127,10 +126,9 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Some columns of a table with rows of a store. `escaped` says that the columns contain ASCII-escaped JSON.
+    """Some columns of a table. `escaped`: they contain ASCII-escaped JSON. `rows` returns the rows of a store.
 
-    `rows` returns the rows of a store. `since`, for a table that grows, returns only the rows that entries after a seq
-    wrote.
+    For a table that grows, `since` returns only the rows that entries after a seq wrote.
     """
 
     kind: str
@@ -162,7 +160,7 @@ def _where(rows: models.QuerySet[Any], column: str, texts: Sequence[str]) -> Ite
 
 
 def _of_newer(column: str) -> Callable[[models.QuerySet[Any], str, int], models.QuerySet[Any]]:
-    """Return a `since` filter: it keeps the rows whose ids are in this column of versions that newer entries made."""
+    """Return a `since` filter for rows whose ids are in this column of versions."""
     return lambda rows, store_id, after: rows.filter(
         pk__in=MemoryVersion.objects.filter(store_id=store_id, seq__gt=after).values(column)
     )
@@ -184,10 +182,7 @@ def _escaped(model: type[models.Model], column: str) -> bool:
 
 
 def named(store_id: str) -> Named:
-    """Return the directories, names and endings that the path rules, policies, holds and pins of a store contain.
-
-    An erasure that changes paths must keep these parts, so that each rule applies to the same memories as before.
-    """
+    """Return the directories, names and endings that the path rules, policies, holds and pins of a store contain."""
     patterns = [pattern.split("/") for pattern in _patterns(store_id)]
     before = [list(takewhile(lambda name: "*" not in name, names)) for names in patterns]
     whole = (accumulate(names, lambda directory, name: f"{directory}/{name}") for names in before)
@@ -211,9 +206,10 @@ def _patterns(store_id: str) -> Iterator[str]:
 
 
 def stand_ins(store_id: str, texts: Sequence[str]) -> dict[str, str]:
-    """Return {text: its replacement in paths}: `[redacted]`, or `[redacted-2]` and so on if paths of the store already
-    contain that. So no two paths become equal, and no path comes under a rule, policy or hold that names another
-    path."""
+    """Return {text: its replacement in paths}: `[redacted]`, or `[redacted-2]` and so on.
+
+    A number is added if paths of the store already contain the replacement.
+    """
     there = set(_patterns(store_id))
     changes = ProposedChange.objects.all()
     for rows, column in ((Memory.objects.all(), "path"), (changes, "path"), (changes, "new_path")):
@@ -223,6 +219,7 @@ def stand_ins(store_id: str, texts: Sequence[str]) -> dict[str, str]:
     marks = (f"[redacted{f'-{number}' if number > 1 else ''}]" for number in count(1))
     free = (mark for mark in marks if mark not in taken and not any(text in mark for text in texts))
     first = sorted(texts, key=lambda text: not any(text in path for path in there))
+    # So no two paths become equal, and no path comes under a rule, policy or hold that names another path.
     return dict(zip(first, free, strict=False))
 
 
@@ -293,8 +290,7 @@ def open_imports(store_id: str, terms: Terms) -> tuple[str, ...]:
 
 
 def path_rules(store_id: str, terms: Terms) -> list[MemoryStore]:
-    """Return the store, in a list, if the pattern or the reason of one of its path rules contains one of the texts;
-    otherwise an empty list."""
+    """Return [the store] if one of its path rules contains one of the texts, else []."""
     stores = MemoryStore.objects.filter(pk=store_id)
     return [store for store in stores if any(map(terms.stand_in, texts_of_rules(store.path_rules)))]
 
@@ -309,9 +305,9 @@ _SESSIONS = Place("session", lambda _: Session.objects.all(), ("name",))
 
 
 def sessions(store_id: str, terms: Terms, *, whole_hub: bool) -> list[Session]:
-    """Return the sessions that worked in a store, have one of the texts in their name, and may be renamed.
+    """Return the sessions of a store that have one of the texts in their name, and may be renamed.
 
-    A session of several stores has one name, so only an act on the whole hub changes it.
+    A session of several stores is renamed only with `whole_hub`.
     """
     entries = AuditEntry.objects.of_chain(store_id)
     found = [row for row, _ in _SESSIONS.having(store_id, terms) if entries.of_session(row.pk).exists()]
@@ -325,8 +321,7 @@ def is_shared(store_id: str, session_id: str) -> bool:
 
 
 def saved_views(store_id: str, terms: Terms, *, whole_hub: bool) -> list[SavedView]:
-    """Return the saved views that the act may change and that have one of the texts in their name or their decoded
-    query."""
+    """Return the saved views that the act may change, with one of the texts in their name or decoded query."""
     views = views_within(store_id, whole_hub=whole_hub)
     return [view for view in views if terms.stand_in(view.name) or terms.stand_in(unquote_plus(view.query))]
 

@@ -25,9 +25,9 @@ def is_shared(store_id: str, version: MemoryVersion) -> bool:
 
 
 def forget(store: Tree, version: MemoryVersion, evidence: Evidence) -> None:
-    """Delete a version's path from the entries, the proposals and the trash, unless another version has the same path.
+    """Delete a version's path from the entries, the proposals and the trash. Call it before the redaction.
 
-    Call it just before the version is redacted.
+    The path stays if another version has the same one.
     """
     path = version.path
     if path is None or is_shared(store.store, version):
@@ -59,8 +59,7 @@ def _entries(store_id: str, path: str) -> Iterator[AuditEntry]:
 
 
 class _Path(Terms):
-    """Masks one path inside texts, where it is written as by the tool or the API, but not as a part of a longer
-    path."""
+    """Masks one path inside texts, but not as a part of a longer path."""
 
     def __init__(self, path: str) -> None:
         super().__init__([path])

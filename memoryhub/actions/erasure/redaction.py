@@ -28,12 +28,10 @@ _AT_ONCE = 50
 
 
 def redact_version(store_id: str, version_id: str, act: Act) -> MemoryVersion:
-    """Delete a version's text and path permanently; return the version. A version that is already redacted does not
-    change.
+    """Delete a version's text and path permanently; return the version. A redacted version does not change.
 
-    The path is also deleted from the audit, unless another version of the memory store has the same path. The size of
-    the version stays, because figures count it. Raises ToolError for the newest version of a live memory, and for a
-    memory under a legal hold. Raises MemoryVersion.DoesNotExist.
+    The path is also deleted from the audit, unless another version has the same path. The size stays. Raises ToolError
+    for the newest version of a live memory, and for a memory under a legal hold. Raises MemoryVersion.DoesNotExist.
     """
     with tree.locked(store_id, act) as store:
         version, record = redact_on(store, version_id)
@@ -45,7 +43,7 @@ def redact_version(store_id: str, version_id: str, act: Act) -> MemoryVersion:
 
 
 def redact_on(store: Tree, version_id: str) -> tuple[MemoryVersion, Record | None]:
-    """Redact a version of a locked store, as `redact_version` does; return the version and the record for its entry.
+    """Redact a version of a locked store, as `redact_version` does. Return the version and its entry's record.
 
     The record is None if the version was already redacted. Call `sqlite_remains.scrub_small` after the commit.
     """
@@ -85,8 +83,7 @@ def _redact(store: Tree, memory: Memory, version: MemoryVersion) -> tuple[str, .
 
 
 def _findings(memory: Memory, version: MemoryVersion) -> list[tuple[Finding, int]]:
-    """Return (finding, position) for each finding of a version. The position is where the newest text or path contains
-    the finding's value (-1: nowhere)."""
+    """Return (finding, position of its value in the newest text or path; -1: nowhere) for a version."""
     found = list(Finding.objects.of_memory(version.store_id, memory.pk).filter(version_id=version.pk))
     values = settling.values_of(version.store_id, found)
     head = MemoryVersion.objects.select_related("text").get(store_id=memory.store_id, pk=memory.head_id)
@@ -98,8 +95,7 @@ def _findings(memory: Memory, version: MemoryVersion) -> list[tuple[Finding, int
 
 
 def _resolve(store: Tree, found: Sequence[tuple[Finding, int]]) -> None:
-    """Move those findings whose value the newest version still contains: they then belong to the newest version.
-    Resolve the other findings."""
+    """Move findings whose value is in the newest version to this version; resolve the others."""
     for finding, start in found:
         one = Finding.objects.of_store(store.store).filter(pk=finding.pk)
         if start < 0:
@@ -115,11 +111,9 @@ def _resolve(store: Tree, found: Sequence[tuple[Finding, int]]) -> None:
 
 
 def end_findings(store: Tree, findings: Sequence[Finding]) -> None:
-    """Resolve findings whose value is being removed, and delete their fingerprints, which could confirm guesses at the
-    value.
+    """Resolve findings whose value is being removed, in an entry after the act's entry.
 
-    The findings that were open get an entry of their own after the entry of the act, as always when an act resolves
-    findings.
+    Their fingerprints are deleted, because they could confirm guesses at the value.
     """
     store.ended += [finding for finding in findings if finding.state == FindingState.OPEN]
     for part in in_parts([finding.pk for finding in findings]):
@@ -129,20 +123,13 @@ def end_findings(store: Tree, findings: Sequence[Finding]) -> None:
 
 
 def _redact_entries(store: Tree, version: MemoryVersion, evidence: Evidence, proposing: Collection[int]) -> None:
-    """Delete from the entries the text that was written into the version, and the parts of it that later refusals
-    quoted.
-
-    `proposing` are the seqs of the calls that proposed the version's text.
-    """
+    """Delete the version's text from the entries, also where later refusals quoted it."""
     redact_calls(store, calls_at(store, [version]), {version.seq, *proposing}, evidence)
 
 
 def calls_at(store: Tree, versions: Iterable[MemoryVersion]) -> Iterator[Q]:
-    """Yield conditions for the calls that may quote one of the `versions` of a memory. The versions are oldest first.
-
-    These are the calls at the path of the memory while the memory was there, except calls on another memory. Calls from
-    the time when the memory was in the trash are left out, because other memories can have its path then.
-    """
+    """Yield conditions for the calls that may quote one of the `versions` of a memory (oldest first)."""
+    # Calls from the time when the memory was in the trash are left out: other memories can have its path then.
     for (path, is_gone), group in groupby(versions, key=lambda one: (one.path, one.operation == Operation.DELETED)):
         if path is None or is_gone:
             continue
@@ -152,8 +139,10 @@ def calls_at(store: Tree, versions: Iterable[MemoryVersion]) -> Iterator[Q]:
 
 
 def redact_calls(store: Tree, places: Iterable[Q], seqs: Collection[int], evidence: Evidence) -> None:
-    """Delete the texts of calls, and the passages that refusals quoted, from two kinds of entries: those that meet one
-    of the conditions `places`, and those with the seqs `seqs`."""
+    """Delete the texts of calls, and the passages that refusals quoted, from some entries.
+
+    These are the entries that meet one of the conditions `places`, and those with the `seqs`.
+    """
     calls, found = AuditEntry.objects.of_chain(store.store).filter(command__in=_QUOTING), set(seqs)
     for place in places:
         found.update(calls.filter(place).values_list("seq", flat=True))
@@ -167,8 +156,7 @@ def redact_calls(store: Tree, places: Iterable[Q], seqs: Collection[int], eviden
 
 
 def _without_texts(input: str | None) -> str | None:
-    """Return a call's input with `[redacted]` in place of each text. An input without texts, or None, is returned
-    unchanged."""
+    """Return a call's input with `[redacted]` in place of each text. None stays None."""
     details, size = keeping.parts(json.loads(input) if input else None)
     if not isinstance(details, dict):
         return input
@@ -179,8 +167,7 @@ def _without_texts(input: str | None) -> str | None:
 
 
 def mark(store: Tree, version: MemoryVersion, *, whole: bool) -> None:
-    """Save a version as redacted. With `whole`, also set the time of the redaction, because the whole text was
-    deleted."""
+    """Save a version as redacted. With `whole`, its whole text was deleted, and the time is set."""
     version.salt, version.redacted_seq, version.redacted_by = None, store.seq, store.act.actor.id
     if whole:
         version.redacted_at = store.at

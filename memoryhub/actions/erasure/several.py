@@ -1,6 +1,6 @@
-"""Erases texts from several stores, one after the other. Each erasure is an act of its own in the audit of its store.
+"""Erases texts from several stores, one after the other. Each erasure is an act of its own.
 
-So if the erasure in one store fails, the texts stay erased in the other stores.
+If the erasure in one store fails, the texts stay erased in the other stores.
 """
 
 import enum
@@ -69,9 +69,8 @@ def erase_in_turn(
     """Erase the texts from each store, and return how each erasure ended.
 
     All acts have the same group. A store that already has a receipt of this group is not erased again. All stores are
-    searched again before the first one is erased, because an erasure changes the names of sessions and views that
-    stores share. Once the monotonic clock has reached `until`, no further store is searched. A store that was not
-    searched is not erased either: it ends with `How.WAITS`.
+    searched again before the first erasure. Once the monotonic clock has reached `until`, no further store is searched;
+    an unsearched store ends with `How.WAITS`.
     """
     doing = act()
     earlier = receipts_of(doing.group or "", [one.store for one in planned])

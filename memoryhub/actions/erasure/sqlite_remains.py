@@ -1,10 +1,8 @@
 """Removes copies of overwritten rows, which a database keeps outside its tables.
 
-`secure_delete` zeroes deleted rows. But when rows move to another page, copies of them stay in the old page. So
-SQLite's file is rewritten after a redaction. A rewrite needs little memory, and free disk space for two more copies;
-calls wait for it. A small file is rewritten by the redacting request (about a second). A large file is rewritten in the
-background, at the hour that the administrator has chosen. Each attempt is recorded before it begins, so a process that
-is killed during an attempt does not try again at every start.
+`secure_delete` zeroes deleted rows, but not the old copies of rows that moved to another page. So SQLite's file is
+rewritten after a redaction. Calls wait for this, and the disk needs space for two more copies. A small file is
+rewritten at once; a large one in the background, at the hour that the administrator has chosen.
 """
 
 import logging
@@ -48,8 +46,7 @@ class NotScrubbed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Remains:
-    """The state of the clean-up: `since` when there are copies (None: there are none), and the values that decide when
-    they are removed.
+    """The state of the clean-up. `since` is when copies began to exist (None: there are none).
 
     `size` is the size of the file in bytes. `hour` is the hour (UTC) that the administrator chose, and `asked` says
     whether someone requested the clean-up. `begun_at` is the time of the last attempt.
@@ -74,8 +71,7 @@ class Remains:
 def note(at: datetime) -> None:
     """Record, in the transaction of a redaction, that copies of redacted content have to be removed.
 
-    On SQLite, the file will be rewritten. PostgreSQL cleans its files itself after some time, or at once with `VACUUM
-    FULL`; but the statistics of its planner keep values, so the statistics will be computed again.
+    On SQLite, the file will be rewritten. On PostgreSQL, the planner's statistics will be computed again.
     """
     _rewritten.clear()
     HubSettings.objects.update_or_create(pk=1, defaults={"scrub_since": at})
@@ -88,8 +84,7 @@ def remains() -> Remains:
 
 
 def scrub_small() -> None:
-    """Remove the copies right after a redaction, unless the file has more than AT_ONCE_BYTES or a transaction is
-    open."""
+    """Remove the copies right after a redaction, if the file is small and no transaction is open."""
     if connection.in_atomic_block or _size() > AT_ONCE_BYTES:
         return
     try:
@@ -99,18 +94,17 @@ def scrub_small() -> None:
 
 
 def scrub_due(at: datetime) -> None:
-    """Remove the copies in the background, if there are copies and the clean-up is due. Raises NotScrubbed."""
+    """Remove the copies in the background if this is due. Raises NotScrubbed."""
     there = remains()
     if there.since is not None and is_due(there, at):
         scrub(at)
 
 
 def is_due(there: Remains, at: datetime) -> bool:
-    """Return whether to remove the copies now. From a file of at most AT_ONCE_BYTES, they are removed at once. From a
-    larger file, they are removed at the chosen hour or, if that was missed, a day later.
+    """Return whether to remove the copies now: from a file of at most AT_ONCE_BYTES, always.
 
-    A person's request (`asked`) makes the clean-up due at once. If the clock was set back, the clean-up may be early or
-    a day late, but always takes place.
+    A larger file waits for the chosen hour or, if that was missed, a day. A person's request (`asked`) makes the
+    clean-up due at once.
     """
     tried = there.begun_at
     if there.since is not None and _rewritten.get("since") == there.since:
@@ -143,8 +137,7 @@ def set_hour(hour: int, act: Act) -> None:
 
 
 def _file() -> Path | None:
-    """Return the path of SQLite's file. Return None if there is no file, and on PostgreSQL, where only the statistics
-    are computed again, which takes little time."""
+    """Return the path of SQLite's file. None if there is no file, and on PostgreSQL."""
     if connection.vendor != "sqlite":
         return None
     path = Path(str(connection.settings_dict["NAME"]))
@@ -157,11 +150,7 @@ def _size() -> int:
 
 
 def scrub(at: datetime) -> None:
-    """Remove the copies, if there may be any. Raises NotScrubbed if some are left.
-
-    The file is rewritten once after each redaction, while calls wait. Then the write-ahead log is emptied. If a reader
-    prevents this, the background tries again.
-    """
+    """Remove the copies, if there may be any. Raises NotScrubbed if some are left. Calls wait meanwhile."""
     with _one_at_a_time:
         _scrub(at)
 

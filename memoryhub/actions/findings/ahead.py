@@ -21,8 +21,8 @@ LONG = 8_000
 class Ahead(NamedTuple):
     """The results of reading and screening before the store was locked.
 
-    `looked` are the findings, for `Tree.looked`. `at_hand` is the memory that was read, for `Tree.at_hand`. It is None
-    if the memory was read in another transaction, because it may have changed since then.
+    `looked` is for `Tree.looked`, and `at_hand` (the memory that was read) for `Tree.at_hand`. `at_hand` is None if the
+    memory was read in another transaction.
     """
 
     looked: Looked
@@ -33,11 +33,10 @@ NOTHING = Ahead({})
 
 
 def of_command(store_id: str, command: Command | ToolError) -> Ahead:
-    """Return the findings of a store's rules in the text that a command writes. For an edit of a text with fewer than
-    LONG characters, return an empty result.
+    """Return the findings of a store's rules in the text that a command writes.
 
-    Raises NotTogether in the thread that commits. On PostgreSQL, an edit that writes fewer than LONG characters is
-    screened later, under the lock: there, only writers of the same store wait, not the whole hub.
+    The result is empty for an edit of a text with fewer than LONG characters. Raises NotTogether in the thread that
+    commits.
     """
     if isinstance(command, Create):
         return Ahead(of_text(store_id, None, command.file_text))
@@ -67,8 +66,10 @@ def _of_edit(store_id: str, command: StrReplace | Insert, old: str) -> Looked:
 
 
 def of_text(store_id: str, old: str | None, new: str, written: tuple[int, int] | None = None) -> Looked:
-    """Return the findings of a store's rules in a new text, as `of_command` does; for `written`, see `findings.screen`.
-    The result is empty for a text with fewer than LONG characters, and for one that equals the old text."""
+    """Return the findings of a store's rules in a new text. For `written`, see `findings.screen`.
+
+    The result is empty for a text with fewer than LONG characters, and for one that equals the old text.
+    """
     if len(new) < LONG or new == old:
         return {}
     require_own_thread()

@@ -33,10 +33,8 @@ COMMANDS = {
 
 
 class Screened(NamedTuple):
-    """A text in the form in which it may be stored.
-
-    `masked` are spans of the text as it was written; `flagged` are spans of `text`.
-    """
+    """A text in the form in which it may be stored. `masked` are spans of the written text; `flagged` are spans of
+    `text`."""
 
     text: str
     masked: tuple[Span, ...] = ()
@@ -53,8 +51,7 @@ class ScreenedPath(NamedTuple):
 class NeedsReason(Exception):
     """A person has to give a reason, and nothing was written.
 
-    Raised if a person's text has flagged `spans`, or the path has flagged `path_spans`: with a reason, these findings
-    would be stored as dismissed. Also raised if a person dismisses a finding without a reason.
+    The person's text has flagged `spans`, or the path has flagged `path_spans`, or the person dismisses a finding.
     """
 
     def __init__(
@@ -72,9 +69,7 @@ def screen_written(
 ) -> Screened:
     """Screen a text that an actor has just written; return the same as `screen`.
 
-    Raises a ToolError for a text that takes too long to screen. If the text is longer than before, and has more than
-    twice as many characters as the store's `memory_bytes` allows bytes, it is not screened: the ToolError for the limit
-    is raised at once.
+    Raises ToolError for a text that takes too long to screen, or is far too long for the store.
     """
     most = store.limits.memory_bytes
     if most is not None and len(new) > 2 * most and len(new) > len((old or "").encode("utf-8", "surrogatepass")):
@@ -91,8 +86,8 @@ def screen(
 ) -> Screened:  # fmt: skip
     """Return the form of a new text that may be stored. Only lines that are not in the old text are screened.
 
-    `written` is the span of the new text that was written, if it is known. Raises a ToolError that names a blocked kind
-    and its line, and TooMuch if the screening takes more than `steps`.
+    `written` is the span of the new text that was written, if known. Raises ToolError, which names a blocked kind and
+    its line. Raises TooMuch if the screening takes more than `steps`.
     """
     rules = store.ruling
     if rules.is_idle or old == new:
@@ -125,7 +120,7 @@ def spans_of(rules: Ruling, novelty: Novelty) -> Spans:
 def look_ahead(rules: Ruling, texts: Iterable[str]) -> Looked:
     """Return the findings of the rules in new texts, for `Tree.looked`. Call it before the store is locked.
 
-    If the rules change before the store is locked, the texts are screened again.
+    If the rules change until then, the texts are screened again.
     """
     if rules.is_idle:
         return {}
@@ -139,10 +134,7 @@ def _refuse_blocked(actions: Mapping[str, Action], path: str, text: str, spans: 
 
 
 def screen_path(store: Tree, path: str) -> ScreenedPath:
-    """Return a new path with its flagged spans.
-
-    Raises ToolError if the path contains a value of a masked or blocked kind, because paths cannot be masked.
-    """
+    """Return a new path with its flagged spans. Raises ToolError if it contains a value of a masked or blocked kind."""
     rules = store.ruling
     if store.clean.rules is rules and path in store.clean.paths:
         return ScreenedPath(path)
@@ -152,8 +144,7 @@ def screen_path(store: Tree, path: str) -> ScreenedPath:
 
 
 def masked_sentence(screened: Screened) -> str:
-    """Return the sentence about masked values for the end of an agent's answer, or an empty text if nothing was
-    masked."""
+    """Return the sentence about masked values at the end of an agent's answer; "" if nothing was masked."""
     return results.masked([span.kind for span in screened.masked]) if screened.masked else ""
 
 
@@ -167,10 +158,10 @@ class Kept(NamedTuple):
 
 
 def screen_stored(store: Tree, memory_id: str, path: str, old: str | None, text: str, size: int, sha256: str) -> Kept:
-    """Screen a stored text by the current rules before it becomes a memory's newest text again. `text` is the id of its
-    row, and `old` is the memory's text until now (None: it has none).
+    """Screen a stored text again before it becomes a memory's newest text. `text` is the id of its row.
 
-    If a value is masked, the masked text gets a new row. Otherwise the result has the given row.
+    `old` is the memory's text until now (None: no text). If a value is masked, the masked text gets a new row;
+    otherwise the result has the given row.
     """
     if store.ruling.is_idle:
         return Kept(text, size, sha256)
@@ -188,10 +179,7 @@ def add_screened(store: Tree, memory_id: str, screened: Screened) -> Kept:
 
 
 def text_of(store: Tree, text: str | None) -> str | None:
-    """Return the text of the row with this id.
-
-    Return None if there is no such row, or if all kinds are off, because then the text is not needed.
-    """
+    """Return the text of the row with this id. None if there is no such row, or if all kinds are off."""
     row = sql.one(sql.TEXT, store.store, text) if text and not store.ruling.is_idle else None
     return row[0] if row else None
 
@@ -208,11 +196,10 @@ def note(
     *,
     returns: bool = False,
 ) -> None:
-    """Record the flagged spans of a version. Call it when the version is made, before its entry is written.
+    """Record the flagged spans of a version. Call it before the version's entry is written.
 
-    Findings that exist and are open do not change. A resolved finding gets the new position, and `settling` opens it
-    again after the entry. With `returns`, a restore or an undo brings back an earlier text: then the finding keeps its
-    version, so that it still names the first author of the value. Raises NeedsReason.
+    Open findings do not change. A resolved finding gets the new position, and `settling` opens it again. With
+    `returns`, an earlier text comes back, and the finding keeps its version. Raises NeedsReason.
     """
     spans = recorded(screened.flagged, screened.text)
     found = [_row(store, memory_id, version_id, span, screened.text) for span in spans]
@@ -223,10 +210,9 @@ def note(
 
 
 def recorded(spans: Iterable[Span], text: str) -> list[Span]:
-    """Return the spans of a text to record: the first span of each value, and at most MOST.
+    """Return the spans of a text to record: the first span of each value, at most MOST.
 
-    If there are more, one span of each kind is taken in turn, so that many values of one kind do not displace another
-    kind.
+    If there are more, one span of each kind is taken in turn.
     """
     by_kind: dict[str, dict[str, Span]] = defaultdict(dict)
     for span in spans:
@@ -281,7 +267,7 @@ def _write(
 
 
 def _with_text(store: Tree, ids: Collection[str]) -> frozenset[str]:
-    """Return the ids of the given findings whose version still has the text or path that contained the value."""
+    """Return the ids of the findings whose version still has the text or path with the value."""
     found: set[str] = set()
     for part in in_parts(sorted(ids)):
         rows = Finding.objects.of_store(store.store).filter(pk__in=part).values_list("pk", "version_id", "in_path")
@@ -300,8 +286,7 @@ _Key = tuple[str, str, str | None]
 
 
 def _known(store: Tree, wanted: Iterable[_Key]) -> dict[_Key, tuple[str, str]]:
-    """Return {(memory, kind, fingerprint): (id, state)} of the findings that exist already, for the memories in
-    `wanted`."""
+    """Return {(memory, kind, fingerprint): (id, state)} of existing findings of the memories in `wanted`."""
     marks: dict[str, set[str]] = defaultdict(set)
     for memory, _kind, mark in wanted:
         if mark:
@@ -316,7 +301,7 @@ def _known(store: Tree, wanted: Iterable[_Key]) -> dict[_Key, tuple[str, str]]:
 
 
 def _require_reason(store: Tree, rows: Iterable[Finding], screened: Screened, place: ScreenedPath | None) -> None:
-    """Mark findings as dismissed with the person's reason. Raises NeedsReason if the person has given none."""
+    """Mark findings as dismissed with the person's reason. Raises NeedsReason without a reason."""
     rows = list(rows)
     store.reason = store.ruling.masked((store.reason or "").strip())
     if not store.reason:
@@ -337,7 +322,7 @@ def _require_reason(store: Tree, rows: Iterable[Finding], screened: Screened, pl
 
 
 def decide(store_id: str, finding_ids: Sequence[str], state: FindingState, note: str, act: Act) -> int:
-    """Dismiss open findings, or open dismissed findings again; return the number of changed findings.
+    """Dismiss open findings, or open dismissed findings again; return how many changed.
 
     Raises NeedsReason for a dismissal without a note.
     """
@@ -361,8 +346,7 @@ def decide(store_id: str, finding_ids: Sequence[str], state: FindingState, note:
 
 
 def _of_ids(store_id: str, finding_ids: Sequence[str], state: FindingState) -> list[Finding]:
-    """Return the findings whose state will change: the open ones if the new state is DISMISSED, the dismissed ones if
-    it is OPEN."""
+    """Return the findings whose state will change to `state`."""
     other = FindingState.OPEN if state == FindingState.DISMISSED else FindingState.DISMISSED
     found: list[Finding] = []
     for part in in_parts(sorted(set(finding_ids))):
@@ -371,8 +355,7 @@ def _of_ids(store_id: str, finding_ids: Sequence[str], state: FindingState) -> l
 
 
 def _record_of(found: Sequence[Finding], after: FindingState) -> Record:
-    """Return the record of a decision. Its input has the findings, grouped by their earlier state; the new state; and
-    the kinds."""
+    """Return the record of a decision: the findings by their earlier state, the new state, and the kinds."""
     before = {
         state: named_ids([finding.pk for finding in found if finding.state == state])
         for state in sorted({str(finding.state) for finding in found})
@@ -388,8 +371,8 @@ def _record_of(found: Sequence[Finding], after: FindingState) -> Record:
 
 
 def reveal(store_id: str, version_id: str, act: Act) -> str | None:
-    """Return the whole text of a version, and record who has seen it. If the version has no text, return None and
-    record nothing."""
+    """Return the whole text of a version, and record who has seen it. Without a text, return None and record
+    nothing."""
     with tree.locked(store_id, act) as store:
         version = MemoryVersion.objects.among(store_id, [version_id]).select_related("text").first()
         if version is None or version.content is None:

@@ -18,11 +18,9 @@ class UnknownRule(Exception):
 
 
 def save_rules(store_id: str | None, rules: Mapping[str, str], act: Act) -> None:
-    """Replace all rules of a store, or of the hub if `store_id` is None. A kind that `rules` leaves out has no rule in
-    the store, or the hub, afterwards.
+    """Replace all rules of a store (None: of the hub). A kind that `rules` leaves out then has no rule there.
 
-    The entry has the rules before and after, and the default actions of kinds that had or get no rule. Without a change
-    there is no entry. Raises UnknownRule.
+    The entry has the rules before and after. Without a change there is no entry. Raises UnknownRule.
     """
     after = _checked(rules)
     if store_id is None:
@@ -58,8 +56,7 @@ def _checked(rules: Mapping[str, str]) -> dict[str, str]:
 
 
 def _record_of(before: Mapping[str, str], after: Mapping[str, str], above: Mapping[str, str]) -> Record:
-    """Return the record of a change. `above` are the rules that apply to kinds for which `before` or `after` has no
-    rule."""
+    """Return the record of a change. `above` are the rules for kinds without a rule in `before` or `after`."""
     changed = {kind for kind in {*before, *after} if before.get(kind) != after.get(kind)}
     built_in = {kind: KINDS[kind].default.value for kind in changed if kind in KINDS}
     defaults = {kind: above.get(kind, built_in.get(kind)) for kind in sorted(changed - (set(before) & set(after)))}

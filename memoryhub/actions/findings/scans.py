@@ -1,8 +1,6 @@
-"""Scans: each searches every text and path that a store has ever had, for the kinds of sensitive values chosen at the
-start.
+"""Scans: each searches every text and path that a store has ever had for some kinds of sensitive values.
 
-A scan reads the versions memory by memory, oldest first, in short steps. Each step reads a limited amount before its
-transaction, which only writes the findings of the step.
+A scan reads the versions memory by memory, the oldest first, in short steps.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -52,8 +50,7 @@ class Nothing(Exception):
 
 
 class _Content(NamedTuple):
-    """The text and the path that a memory had right before some version. `text` is None if there was none, or if it was
-    redacted."""
+    """The text and the path of a memory before some version. `text` is None if there was none or if it was redacted."""
 
     memory: str
     text: str | None
@@ -61,7 +58,7 @@ class _Content(NamedTuple):
 
 
 class _Version(NamedTuple):
-    """A version that a step reads. `memory` and `text` are ids; `text` is None for a deletion or a redacted version."""
+    """A version to read. `memory` and `text` are ids; `text` is None for a deletion or a redacted version."""
 
     id: str
     memory: str
@@ -79,10 +76,9 @@ def watched(store: MemoryStore) -> list[str]:
 
 
 def start(store_id: str, kinds: Collection[str], act: Act, *, by: User | None = None) -> Scan:
-    """Begin a scan and return it. If `kinds` is empty, it searches for the kinds that the store's rules watch. `by` is
-    the person who started it (None: no person).
+    """Begin a scan and return it. `by` is the person who started it (None: no person). Raises ScanRuns and Nothing.
 
-    Raises ScanRuns and Nothing.
+    If `kinds` is empty, the scan searches for the kinds that the store's rules watch.
     """
     with tree.locked(store_id, act) as store:
         running = of_store(store_id).filter(state=ScanState.RUNNING).first()
@@ -120,11 +116,9 @@ def running() -> "QuerySet[Scan]":
 
 
 def step(scan_id: str, at: datetime) -> bool:
-    """Scan the next versions (see `_next`), and record the findings in one short transaction. Return whether the scan
-    continues.
+    """Scan the next versions, and record the findings in one short transaction. Return whether the scan continues.
 
-    If one of these versions was removed or redacted after it was read, nothing is recorded, and the next step reads the
-    versions again.
+    If one of these versions was removed or redacted meanwhile, the next step reads them again.
     """
     scan = Scan.objects.filter(pk=scan_id, state=ScanState.RUNNING).first()
     if scan is None:
@@ -158,8 +152,7 @@ def _place(position: str) -> tuple[str, int]:
 
 
 def _next(store_id: str, memory: str, number: int) -> list[_Version]:
-    """Return the versions after version `number` of the memory `memory`, sorted by memory and number. There are at most
-    STEP_VERSIONS, with at most STEP_BYTES together, but at least one if any is left."""
+    """Return the versions after version `number` of `memory`: at most STEP_VERSIONS, with at most STEP_BYTES."""
     fields = ("pk", "memory_id", "number", "path", "text_id", "size", "redacted_seq")
     after = Q(memory_id__gt=memory) | Q(memory_id=memory, number__gt=number)
     rows = MemoryVersion.objects.filter(after, store_id=store_id, memory_id__gte=memory)
@@ -175,8 +168,7 @@ def _next(store_id: str, memory: str, number: int) -> list[_Version]:
 
 
 def _findings(scan: Scan, versions: Sequence[_Version], at: datetime) -> Iterator[Finding]:
-    """Yield findings in the texts and paths of some versions. Findings that the previous version already had are left
-    out."""
+    """Yield the findings in some versions that the previous version did not have."""
     texts = MemoryText.objects.contents(scan.store_id, {version.text for version in versions if version.text})
     before = _before(scan, versions)
     kinds = frozenset(scan.kinds)
@@ -192,8 +184,7 @@ def _findings(scan: Scan, versions: Sequence[_Version], at: datetime) -> Iterato
 
 
 def _before(scan: Scan, versions: Sequence[_Version]) -> _Content | None:
-    """Return the last content that the memory of `versions[0]` had before `versions[0]`. Return None if the scan has
-    not read a version of that memory yet, or if no version that it read has a text."""
+    """Return the last content that the memory of `versions[0]` had before that version, or None."""
     memory, number = _place(scan.position)
     if not versions or versions[0].memory != memory:
         return None
@@ -228,7 +219,7 @@ def _is_as_read(store_id: str, versions: Sequence[_Version]) -> bool:
 
 
 def _go_on(store: Tree, scan: Scan, versions: Sequence[_Version], found: Sequence[Finding]) -> None:
-    """Store the position of the scan, and the new findings with an entry. Findings that exist already do not change."""
+    """Store the position of the scan, and the new findings with an entry."""
     last = versions[-1]
     moved = Scan.objects.filter(pk=scan.pk, state=ScanState.RUNNING, position=scan.position).update(
         position=f"{last.memory}/{last.number}", checked=scan.checked + len(versions)

@@ -1,5 +1,4 @@
-"""In earlier versions of the hub, people could mark findings as resolved although their value was still in the memory.
-This module checks such findings."""
+"""Checks findings that people marked as resolved, in earlier versions of the hub, although the value still existed."""
 
 from datetime import datetime
 
@@ -13,8 +12,10 @@ STEP = 100
 
 
 def step(at: datetime) -> bool:
-    """Check at most STEP findings that people marked as resolved. If the value of a finding is still in its memory,
-    open the finding again. Return whether to call this function again."""
+    """Check at most STEP findings that people marked as resolved. Return whether to call this function again.
+
+    A finding is opened again if its value is still in its memory.
+    """
     store_id = _next_store()
     if store_id is None:
         return False

@@ -1,5 +1,4 @@
-"""Plans an act, and screens the texts that the act will write, before the store is locked. So other writers wait only
-while the act writes."""
+"""Plans an act, and screens its texts, before the store is locked. So other writers wait only while the act writes."""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -23,17 +22,17 @@ TEXTS_AT_ONCE = 50
 
 @dataclass(frozen=True, slots=True)
 class Ahead:
-    """A plan, the seq of the newest entry when the plan was made, and the texts and paths of the plan in which the
-    rules found nothing."""
+    """A plan, the seq of the newest entry at that time, and the plan's texts and paths without findings."""
 
     plan: Plan
     seq: int
     clean: Clean
 
     def holds(self, store: Tree, undone: Collection[str] | None) -> bool:
-        """Return whether the plan would certainly be the same if it was made now, in the locked store. Only free paths
-        may differ, because every change checks its path again. `undone` are the versions that the plan undoes (None:
-        the plan is about every memory)."""
+        """Return whether the plan would be the same if it was made now, in the locked store. Free paths may differ.
+
+        `undone` are the versions that the plan undoes (None: the plan is about every memory).
+        """
         if store.head.last_seq == self.seq:
             return True
         since = AuditEntry.objects.of_chain(store.store).filter(seq__gt=self.seq, ok=True)
@@ -77,8 +76,7 @@ def _clean(plan: Plan) -> Clean:
 
 
 def _texts(store_id: str, rules: Ruling, changes: Collection[Change]) -> Collection[tuple[str | None, str]]:
-    """Return (SHA-256 of a memory's current text, SHA-256 of its new text) for the new texts in which the rules found
-    nothing. The first digest is None if the memory does not exist now."""
+    """Return (SHA-256 of a memory's current text or None, SHA-256 of its new text) for texts without findings."""
     stored = MemoryText.objects.contents(
         store_id, [id for one in changes for id in (one.now.text, one.then.text) if id]
     )

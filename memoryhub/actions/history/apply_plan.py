@@ -1,4 +1,4 @@
-"""Applies a plan that restores, undoes or merges, with a person's choices, in one transaction with one audit entry."""
+"""Applies a plan that restores, undoes or merges, with a person's choices, with one audit entry."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -39,8 +39,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The result of an act: the entry's seq, how many versions the act made (`count`), and how many memories it
-    flagged.
+    """The result of an act: the entry's seq, how many versions it made (`count`), and how many memories it flagged.
 
     `memory` and `version` are set only if the act changed exactly one memory.
     """
@@ -62,10 +61,10 @@ def restore(
     path: str | None = None,
     memory: str | None = None,
 ) -> Done:
-    """Restore a memory (`memory`), a directory (`path`) or the whole store (both None) to its state after entry `seq`,
-    by the plan with this digest.
+    """Restore a memory, a directory (`path`) or the whole store to its state after the entry `seq`.
 
-    Raises PlanChanged (nothing was done), TooMuch, and ToolError, for example if a choice is missing.
+    `digest` is that of the plan. `memory` and `path` are None for the whole store. Raises PlanChanged (nothing was
+    done), TooMuch, and ToolError, for example if a choice is missing.
     """
 
     def planned() -> Plan:
@@ -81,9 +80,10 @@ def restore(
 
 
 def put_back(store_id: str, seq: int, act: Act) -> list[str]:
-    """Restore the store to its state after entry `seq`, with the proposed choices. Return the paths of the memories
-    that are not restored, because their text is gone. It is for trials, because no person has seen the plan. Raises
-    TooMuch and ToolError."""
+    """Restore the store to its state after entry `seq`, with the proposed choices. Use it only for trials.
+
+    Return the paths of the memories that are not restored, because their text is gone. Raises TooMuch and ToolError.
+    """
     with tree.locked(store_id, act) as store:
         plan = restore_plan(store_id, seq)
         kept = set(apply(store, plan, {}))
@@ -104,13 +104,12 @@ def undo(
     flagged: Collection[str] = (),
     reopens: bool = True,
 ) -> Done:
-    """Undo versions by the plan with this digest. Undone versions that awaited review become reverted, and so do later
-    versions that a choice drops.
+    """Undo versions by the plan with this digest. Unreviewed versions become reverted, also later ones that a choice
+    drops.
 
-    The same entry flags the memories of the versions `flagged`. If the undone versions were themselves made by an undo,
-    the flags of that undo are removed, and the versions that it reverted await review again; this makes a second entry.
-    With `reopens` False, this is left out. `told` is added to the entry's input and names the undone session or entry.
-    Raises the same errors as `restore`.
+    The same entry flags the memories of the versions `flagged`. `told` is added to the entry's input and names the
+    undone session or entry. If an undo is undone, its flags are removed, and its reverted versions await review again,
+    unless `reopens` is False. Raises the same errors as `restore`.
     """
     before = ahead.planned(store_id, lambda: undo_plan(store_id, versions))
     with tree.locked(store_id, act) as store:
@@ -137,8 +136,8 @@ def carry_out(
 ) -> Done:
     """Apply a plan that undoes versions, as `undo` does, in a locked store.
 
-    `emptied` are versions of which no line is left after the plan: they become reverted too if they awaited review. The
-    entry names `memory` and its new version or, without `memory`, the only memory that gets a version.
+    Unreviewed versions in `emptied` become reverted too. The entry names `memory` and its new version; without
+    `memory`, the only memory that gets a version.
     """
     kept = apply(store, as_shown(plan, digest), choices)
     cancelled = (change.cancelled for change in plan.changes if change.memory not in kept)
@@ -171,8 +170,7 @@ def as_shown(plan: Plan, digest: str) -> Plan:
 
 
 def _awaiting(store_id: str, versions: Collection[str], kept: Sequence[str]) -> list[tuple[str, str]]:
-    """Return (memory, version) for each of the given versions that awaits review. Versions of the memories `kept` are
-    left out."""
+    """Return (memory, version) for each version that awaits review, except in the memories `kept`."""
     found: list[tuple[str, str]] = []
     for part in plans.in_parts(sorted(versions)):
         waiting = MemoryVersion.objects.among(store_id, part).unreviewed()
@@ -181,11 +179,7 @@ def _awaiting(store_id: str, versions: Collection[str], kept: Sequence[str]) -> 
 
 
 def _dropped(plan: Plan, choices: Mapping[str, Choice]) -> set[str]:
-    """Return the later versions that are dropped by the choices.
-
-    A choice drops all later versions of a memory if it restores the state before the undone versions, or deletes the
-    memory.
-    """
+    """Return the later versions that the choices drop."""
     dropped: set[str] = set()
     for change in plan.changes:
         choice = _choice(change, choices)
@@ -263,8 +257,7 @@ def _returns(change: Change, state: State) -> bool:
 
 
 def _require_may_return(store: Tree, places: Mapping[str, str]) -> None:
-    """Raise ToolError for the first memory that a legal hold keeps in the trash. `places` has each memory's new path by
-    the memory's id."""
+    """Raise ToolError if a legal hold keeps a memory in the trash. `places` is {memory id: new path}."""
     for part in plans.in_parts(sorted(places)):
         trash = Memory.objects.among(store.store, part).order_by("path").values_list("pk", "path")
         holds.require_may_return(store, [(memory, path, places[memory]) for memory, path in trash])
@@ -292,8 +285,7 @@ def _rewrite(store: Tree, change: Change, state: State) -> None:
 
 
 def _place(store: Tree, change: Change, state: State) -> None:
-    """Move a memory to the path of a state, also from the trash, or create it at this path. Do nothing if the memory is
-    already at the path. Raises ToolError if the path is not free."""
+    """Move a memory to the path of a state, or create it there. Raises ToolError if the path is not free."""
     if not state.is_there or state.path == change.now.path:
         return
     path = str(state.path)

@@ -37,12 +37,10 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """Consecutive versions of a memory, oldest first. `whole` is False if some versions were left out because of the
-    limits.
+    """Consecutive versions of a memory, oldest first. `whole` is False if limits left out some versions.
 
-    Retention may have removed versions between them. If it removed all versions before the first one, `oldest_kept` is
-    the number of the first one. `back` is {number of an undo's version: the older texts from which the undo restored
-    lines}.
+    `oldest_kept` is the number of the first version, if retention removed all earlier ones. `back` is {number of an
+    undo's version: the older texts from which the undo restored lines}.
     """
 
     rows: Sequence[Row]
@@ -65,8 +63,7 @@ class History:
 
 
 def up_to(memory: Memory, number: int) -> History:
-    """Return the versions up to `number`. If they are more than MOST_VERSIONS, or their texts more than MOST_BYTES,
-    return only the newest of them."""
+    """Return the versions up to `number`, or the newest of them within MOST_VERSIONS and MOST_BYTES."""
     found = _rows(memory, "-number", MOST_VERSIONS, number__lte=number)
     kept = _within(found)[::-1]
     oldest, all_found = kept[0].number, len(kept) == len(found)
@@ -82,19 +79,14 @@ def onward(memory: Memory, number: int, most: int = MOST_VERSIONS) -> History:
 
 
 def between(memory: Memory, first: int, last: int, most: int) -> History:
-    """Return the versions with the numbers from `first` to `last`; if these are more than `most`, only the first of
-    them."""
+    """Return the versions with the numbers from `first` to `last`, at most the first `most`."""
     found = _rows(memory, "number", most, number__gte=first, number__lte=last)
     kept = found[:most]
     return History(kept, len(kept) == len(found), _back(memory, kept))
 
 
 def _back(memory: Memory, rows: Sequence[Row]) -> dict[int, tuple[str, ...]]:
-    """Return {number: texts} for those of the versions `rows` that are undos. The texts are those that the memory had
-    just before the versions that the undo undid.
-
-    `rows` must be in order.
-    """
+    """Return {number of an undo: the texts before the versions that it undid}, for the undos among `rows`."""
     by_people = [row for row in rows if row.review_state is None]
     taken = undone.taken_out(memory.store_id, (row.seq for row in by_people), [memory.pk])
     return {row.number: tuple(_texts_before(rows, taken[row.seq])) for row in by_people if row.seq in taken}
@@ -149,7 +141,7 @@ def line_counts(store_ids: Collection[str], ids: Collection[str]) -> dict[str, i
 
 
 class Texts:
-    """Texts of a store by id. They are loaded in chunks in the expected order of use, and only one chunk is kept."""
+    """Texts of a store by id. They are loaded in chunks, and only one chunk is kept."""
 
     def __init__(self, store_id: str, order: Sequence[str]) -> None:
         self.store_id = store_id
@@ -158,7 +150,7 @@ class Texts:
         self.loaded: dict[str, str] = {}
 
     def __call__(self, text: str) -> str:
-        """Return the text with this id, or an empty text if it has been redacted since the versions were loaded."""
+        """Return the text with this id; "" if it has been redacted since the versions were loaded."""
         if text not in self.loaded:
             place = self.places.get(text, 0)
             wanted = self.order[place : place + CHUNK] if text in self.places else [text]

@@ -1,10 +1,8 @@
 """Keeps earlier undos in force when a memory's history is replayed for another undo.
 
-In a replay, an undo by a person is treated as a usual edit: it removes some lines, and adds the lines that it brings
-back. This has two faults. A line of an undone version can come back when the version that had removed the line is
-undone. And a line that an undo brought back can stay when the version that wrote the line is undone. The history is
-therefore also replayed without the undos in force and the versions that they undid. If this second replay ends with the
-current text, the new undo is planned with a replay that also lacks the versions to undo now.
+A replay treats an earlier undo as a usual edit, so a line of an undone version can come back. The history is therefore
+also replayed without the undos in force and their undone versions. This second replay is used if it ends with the
+current text.
 """
 
 from collections.abc import Collection, Mapping, Sequence, Set
@@ -30,8 +28,8 @@ def with_earlier_undos(
     """Return the history of a memory without `versions`, and without the versions that other undos in force undid.
 
     `told` is the memory's replay from the first of `versions` on: `steps` are the replayed versions, `base` is the
-    version before them, and `taken` are the undos among them. `told` itself is returned if there are no other undos, if
-    nothing changes, if the undos do not explain the current state, or if the replay would be too long.
+    version before them, and `taken` are the undos among them. `told` itself is returned where this second replay is not
+    possible.
     """
     memory, work = told.memory, told.work
     undos = _undos(steps, taken)
@@ -87,9 +85,7 @@ def _numbers(memory: Memory, undos: Undos, steps: Sequence[MemoryVersion]) -> li
 
 
 def _not_in_force(undos: Undos, gone: Set[str]) -> frozenset[str]:
-    """Return the versions that are not in force if the versions `gone` are not. These are `gone` itself, the versions
-    that the undos outside of `gone` undid, and the versions of all these undos, because an undo's versions have no
-    other effect."""
+    """Return the versions that are not in force if the versions `gone` are not, with those of the undos."""
     found = set(gone)
     for undo in reversed(list(undos)):
         if undo not in found:

@@ -14,11 +14,10 @@ _NEW = ""
 
 
 def emptied_by(memory: Memory, text: str) -> list[str]:
-    """Return the ids of the unreviewed versions of which no line would be left if `text` became the text of a memory.
+    """Return the ids of the unreviewed versions of which no line would be left if the memory's text became `text`.
 
-    These are versions that only added lines, some of which are in the current text and none in `text`. A version is
-    left out if a text that is needed for the comparison was removed. If comparing would take too long, or if the memory
-    has no text now, no version is returned.
+    These versions only added lines. If a needed text was removed, or comparing would take too long, versions may be
+    missing.
     """
     history, work = blame.up_to(memory, memory.version_count), Work()
     versions, rows = history.versions(), history.by_number()
@@ -39,8 +38,7 @@ def emptied_by(memory: Memory, text: str) -> list[str]:
 
 
 def _authors(versions: Sequence[Version], text_of: TextOf, work: Work, whole: bool) -> set[int]:
-    """Return the numbers of the versions that certainly added at least one line of the last version. `whole` says that
-    the first of the `versions` is the memory's first one."""
+    """Return the numbers of the versions that certainly added a line of the last version."""
     return {
         one.number for one in origins_of(versions, text_of, work, whole=whole) if one.known and one.since == one.number
     }

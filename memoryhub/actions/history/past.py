@@ -1,4 +1,4 @@
-"""Lists the names that a directory contained right after an entry, with index searches that skip from name to name."""
+"""Lists the names that a directory contained right after an entry, by index searches from name to name."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -20,9 +20,8 @@ THERE, UNKNOWN = "there", "unknown"
 class Name(NamedTuple):
     """A name in a directory. `place` is the first path with this name: a memory's path, or a path in a subdirectory.
 
-    If `place` is a memory's path, `was` is the id of the version that the memory had there after the entry, or None if
-    no memory was there. For a subdirectory, `was` is THERE or None; it is UNKNOWN if none of the first LOOK versions in
-    it was current, but there are more. `step` is the number of names that the search has seen so far.
+    `was` is the id of the memory's version after the entry (None: no memory). For a subdirectory, it is THERE or None,
+    or UNKNOWN if the first LOOK versions did not decide. `step` is the number of names that the search has seen so far.
     """
 
     place: str
@@ -34,8 +33,7 @@ def names_at(store_id: str, within: tuple[str, str, str], seq: int, *, steps: in
     """Return at most `most` names that a directory contained right after the entry `seq`, sorted by path.
 
     `within` is (low, begin, high): the directory's paths are between `low` and `high`, and the search begins at
-    `begin`. It stops after `steps` names. The last of these names is then returned even if its `was` is None, so that
-    the caller can continue there.
+    `begin`. After `steps` names, the last name is returned in any case, so that the caller can continue there.
     """
     if seq <= FEW:
         return list(islice(_of_few(store_id, within, seq), most))
@@ -53,7 +51,7 @@ def names_at(store_id: str, within: tuple[str, str, str], seq: int, *, steps: in
 
 
 def _of_few(store_id: str, within: tuple[str, str, str], seq: int) -> Iterator[Name]:
-    """Yield the names from all versions that were current right after the entry `seq`, using the index (store, seq)."""
+    """Yield the names from all versions that were current right after the entry `seq`."""
     low, begin, high = within
     current = MemoryVersion.objects.filter(store_id=store_id).as_of(seq).values_list("path", "pk")
     seen = ""

@@ -1,5 +1,4 @@
-"""Replays a memory's history without some of its versions: the changes by others are applied to the text that
-remains."""
+"""Replays a memory's history without some of its versions: changes by others are applied to the rest."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -23,15 +22,12 @@ MOST_STEPS = 300
 
 @dataclass(slots=True)
 class History:
-    """A memory's history, replayed step by step in two forms.
+    """A memory's history, replayed step by step: `real` as it was, `left` without the undone versions.
 
-    `real` is the history as it was; `left` is the history without the undone versions. Each is the last state in which
-    the memory existed, even if it was deleted since (None: it never existed). `conflict`: a later change overlaps with
-    an undone one. `gone`: a needed text no longer exists. `unmerged`: too little of the plan's work was left for a
-    merge. `for_lines`: the memory exists only because of undone versions, so `left` has only the lines that others
-    added. `texts` is {SHA-256 of a text with undone lines: the text without them}; it is needed if such a text is
-    restored later, because its lines still belong to their first author. `first` is the number of the first undone
-    version.
+    Each is the last state in which the memory existed (None: never). `conflict`: a later change overlaps with an undone
+    one. `gone`: a needed text no longer exists. `unmerged`: a merge would be too much work. `for_lines`: the memory
+    exists only because of undone versions, so `left` has only lines of others. `texts` is {SHA-256 of a text with
+    undone lines: the text without them}. `first` is the number of the first undone version.
     """
 
     real: State | None
@@ -70,9 +66,9 @@ class History:
 
 
 def replayed(history: History, steps: Sequence[MemoryVersion], passed: frozenset[str]) -> History:
-    """Replay all steps, and return the history. Versions in `passed` are skipped.
+    """Replay all steps without the versions in `passed`, and return the history.
 
-    If there are more than MOST_STEPS, consecutive versions by others are replayed as one step and count as a conflict.
+    Above MOST_STEPS, consecutive versions by others are replayed as one step and count as a conflict.
     """
     in_stretches = len(steps) > MOST_STEPS
     for step, following in zip_longest(steps, steps[1:]):
@@ -92,12 +88,12 @@ def replayed(history: History, steps: Sequence[MemoryVersion], passed: frozenset
 
 
 def _goes_on(following: MemoryVersion, passed: frozenset[str]) -> bool:
-    """Return whether the following version belongs to the same step: it is not skipped, and it is not a deletion."""
+    """Return whether the following version belongs to the same step."""
     return following.pk not in passed and plans.of_version(following).is_there
 
 
 def _note_text(history: History, now: State) -> None:
-    """For a text with undone lines, remember the text without them, in case a later version has that text again."""
+    """Remember a text without its undone lines, in case a later version has that text again."""
     if history.left is None or history.left.sha256 != now.sha256:
         history.texts.setdefault(now.sha256, (history.left, history.left_is_there, history.for_lines))
 
@@ -131,10 +127,7 @@ def _bring_back(history: History, now: State) -> None:
 
 
 def _repeat_alone(history: History, real: State, now: State) -> None:
-    """Apply a version of a memory that exists only because of undone versions.
-
-    Only lines that others added are left.
-    """
+    """Apply a version of a memory that exists only because of undone versions."""
     history.conflict = True
     if _adds_lines(history, real, now):
         history.left = _merged(history, State(now.path, None, 0, _EMPTY, ""), real, now)
@@ -163,12 +156,7 @@ def _repeat_edit(history: History, left: State, real: State, now: State) -> None
 
 
 def _merged(history: History, left: State, real: State, now: State) -> State:
-    """Return `left` with the change from `real` to `now`. Where `left` and `now` both changed the same lines of `real`,
-    `now` wins.
-
-    If the memory already had the text of `now` before the undone versions, the result is `now`, because that text has
-    all lines that the undone versions removed.
-    """
+    """Return `left` with the change from `real` to `now`. Where lines overlap, `now` wins."""
     base, mine, theirs = (content_of(history.store, state) for state in (real, left, now))
     if base is None or mine is None or theirs is None:
         history.gone = True

@@ -17,9 +17,8 @@ MOST_LATER = 5
 def restore_plan(store_id: str, seq: int, *, path: str | None = None, memory: str | None = None) -> Plan:
     """Return the plan that restores a memory, a directory or the store to its state after entry `seq`.
 
-    `memory` is the id of the memory, and `path` is the directory; if both are None, the whole store is restored. The
-    plan for a directory covers the memories that were in it then, and the memories that are in it now. A memory that is
-    in it now, but was in another directory then, goes back to that directory. Raises plans.TooMuch.
+    `memory` is the id of the memory, and `path` is the directory; both None: the whole store. The plan for a directory
+    covers the memories that were in it then, or are in it now. Raises plans.TooMuch.
     """
     with snapshot():
         concerned = _concerned(store_id, seq, path, memory)
@@ -61,8 +60,7 @@ def _was_removed(memory: Memory, seq: int) -> bool:
 
 
 def _states(store_id: str, seq: int, ids: list[str]) -> dict[str, tuple[MemoryVersion | None, list[MemoryVersion]]]:
-    """Return {memory: (version, later)}. `version` is the version that was current right after the entry `seq`, or None
-    if there was none. `later` are the newest of the versions that were made after that entry."""
+    """Return {memory: (version after the entry `seq` or None, newest later versions)}."""
     found: dict[str, tuple[MemoryVersion | None, list[MemoryVersion]]] = {}
     versions = MemoryVersion.objects.filter(store_id=store_id, memory_id__in=ids)
     newest = versions.filter(seq__gt=seq, number__gt=F("memory__version_count") - MOST_LATER)
@@ -97,8 +95,7 @@ def is_redacted(version: MemoryVersion) -> bool:
 
 
 def without_text(change: Change) -> Change:
-    """Return the change of a memory whose earlier text no longer exists. Its only choice is to keep the memory as it
-    is."""
+    """Return the change of a memory whose earlier text no longer exists. Its only choice is KEEP."""
     gone = State(change.now.path, change.now.text, change.now.size, change.now.sha256)
     return Change(
         change.memory,

@@ -24,8 +24,7 @@ class NeedsChoice(Exception):
 
 
 def revert(store_id: str, version_id: str, act: Act) -> decisions.Done:
-    """Revert one version that awaits review. Raises decisions.Decided if it does not await review any more, and
-    NeedsChoice."""
+    """Revert one version that awaits review. Raises NeedsChoice, and decisions.Decided if it awaits no review."""
     with tree.locked(store_id, act) as store:
         version = MemoryVersion.objects.filter(store_id=store_id, pk=version_id).first()
         if version is None or version.review_state != ReviewState.UNREVIEWED:
@@ -37,7 +36,7 @@ def revert(store_id: str, version_id: str, act: Act) -> decisions.Done:
 
 
 def revert_many(store_id: str, versions: Sequence[str], act: Act) -> tuple[decisions.Done | None, int]:
-    """Revert the given versions that still await review. Return (result, number left).
+    """Revert those of the versions that still await review. Return (result, number left).
 
     The result is None if nothing was reverted. The number left counts the versions for which a person has to choose.
     """
@@ -79,12 +78,11 @@ def _revert(store: Tree, versions: Sequence[str], plan: Plan) -> decisions.Done:
 
 
 def take_back(store_id: str, seq: int, act: Act, *, only: str = "") -> int | None:
-    """Take back the decision of entry `seq`: the versions that it approved or reverted await review again.
+    """Take back the decision of the entry `seq`: its approved or reverted versions await review again.
 
-    With `only`, the decision is taken back only for this version (an approval), or only for this version's memory (a
-    reversal). Return the seq of the last entry that this function wrote, or None if others have decided since, or if
-    the entry is no such decision. Raises ToolError. Raises NeedsChoice if later changes overlap with what a revert
-    made.
+    `only` limits this to one version (of an approval) or to that version's memory (of a reversal). Return the seq of
+    the last written entry. None if others have decided since, or if the entry is no such decision. Raises ToolError,
+    and NeedsChoice if later changes overlap with a revert.
     """
     act = act._replace(group=act.group or ids.new_id(ids.GROUP, act.at))
     with writing():

@@ -1,4 +1,4 @@
-"""Removes the lines of a finding from their memory. The same act can undo and flag what agents wrote after reading
+"""Removes the lines of a finding from their memory. The act can also undo and flag what agents wrote after reading
 them."""
 
 from collections.abc import Collection, Mapping
@@ -21,9 +21,9 @@ from memoryhub.pure.text.line_removal import without_lines
 class TakeOut:
     """A plan that removes the lines with a finding's value from its memory.
 
-    `change` is the change of that memory, and `rest` is the plan for the other memories in which versions are undone.
-    `text` is the memory's text after these undos, with the `lines` that are still to be removed. `emptied` are the
-    unreviewed versions of which no line is left in the result.
+    `change` is the change of that memory. `rest` is the plan for the other memories with undone versions. `text` is the
+    memory's text after these undos, with the `lines` to remove. `emptied` are the unreviewed versions of which no line
+    is left.
     """
 
     change: Change
@@ -85,9 +85,8 @@ def take_out(
 ) -> Done:
     """Remove the lines of a finding from their memory, by the plan with this digest. This resolves the finding.
 
-    A version that awaited review becomes reverted if none of its lines is left. The same entry undoes `versions`, and
-    flags the memories of the versions `flagged`. `told` is added to the entry's input. Raises PlanChanged and
-    ToolError.
+    The same entry undoes `versions`, and flags the memories of the versions `flagged`. An unreviewed version of which
+    no line is left becomes reverted. `told` is added to the entry's input. Raises PlanChanged and ToolError.
     """
     with tree.locked(store_id, act) as store:
         taken = plan_of(store_id, finding_id, versions)

@@ -45,8 +45,8 @@ def entry_versions(store_id: str, *seqs: int) -> list[str]:
 def undo_plan(store_id: str, versions: Collection[str]) -> Plan:
     """Return the plan that undoes these versions. Where possible, later changes by others are kept.
 
-    If later changes overlap with the same lines, KEEP is proposed. APPLY then keeps the later lines and undoes the
-    rest; BEFORE drops the later lines. Raises plans.TooMuch.
+    For a conflict, KEEP is proposed. APPLY then keeps the later lines and undoes the rest; BEFORE drops the later
+    lines. Raises plans.TooMuch.
     """
     with snapshot():
         return plans.made(store_id, _changes(store_id, frozenset(versions)))
@@ -67,8 +67,7 @@ def _changes(store_id: str, versions: frozenset[str]) -> Iterator[Change]:
 
 
 def _near(store_id: str, firsts: Mapping[str, int]) -> Iterator[list[Memory]]:
-    """Yield lists of memories. The histories of one list are loaded together: they have at most MOST_READ versions, or
-    the list is a single memory."""
+    """Yield lists of memories whose histories are loaded together, with at most MOST_READ versions."""
     few, count = list[Memory](), 0
     for part in in_parts(sorted(firsts, key=lambda memory: (firsts[memory], memory))):
         there = Memory.objects.among(store_id, part).in_bulk()
@@ -84,8 +83,7 @@ def _near(store_id: str, firsts: Mapping[str, int]) -> Iterator[list[Memory]]:
 
 
 def _histories(store_id: str, memories: Sequence[Memory], firsts: Mapping[str, int]) -> dict[str, list[MemoryVersion]]:
-    """Return {memory: its versions in order}. The versions begin with the one before the memory's first version to
-    undo."""
+    """Return {memory: its versions in order}, from the version before the first one to undo."""
     found: dict[str, list[MemoryVersion]] = {memory.pk: [] for memory in memories}
     rows = MemoryVersion.objects.filter(store_id=store_id, memory_id__in=found, number__gte=firsts[memories[0].pk] - 1)
     for version in rows.order_by("memory_id", "number"):
@@ -112,8 +110,7 @@ def _change(
     first: int,
     work: Work,
 ) -> Change:
-    """Return the change of one memory if `versions` are undone. `history` begins with the version before the first of
-    them, if there is one, and `taken` are the undos in `history`."""
+    """Return the change of one memory if `versions` are undone. `taken` are the undos in `history`."""
     base = history[0] if history[0].number < first else None
     steps = history[1:] if base else history
     passed = undone.without_cancelled(steps, versions, taken)
@@ -137,7 +134,7 @@ def _change(
 
 
 def _asked(store: str, change: Change, before: State, work: Work) -> Change:
-    """Return a change that has a conflict, with its choices and the number of lines that BEFORE would drop."""
+    """Add to a change that has a conflict its choices, and how many lines Choice.BEFORE would drop."""
     choices: tuple[Choice, ...] = (Choice.KEEP, Choice.APPLY, Choice.BEFORE)
     if change.then.same(change.now):
         choices = (Choice.KEEP, Choice.BEFORE)

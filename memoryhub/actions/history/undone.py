@@ -1,4 +1,4 @@
-"""Finds out from the entries of undos which versions they undid, so that the undo of an undo is recognised."""
+"""Finds out from the entries of undos which versions they undid."""
 
 import json
 from collections import Counter, defaultdict
@@ -17,10 +17,10 @@ Taken = Mapping[int, frozenset[str]]
 
 
 def taken_out(store_id: str, seqs: Iterable[int], memories: Collection[str] | None = None) -> dict[int, frozenset[str]]:
-    """Return {seq of an undo: ids of the versions that it undid} for the given entries that are undos.
+    """Return {seq of an undo: ids of the versions that it undid} for those of the entries that are undos.
 
-    With `memories`, versions of other memories may be missing. Entries that were removed are left out. An entry whose
-    input was redacted has no ids.
+    With `memories`, versions of other memories may be missing. Removed entries are left out. An entry whose input was
+    redacted has no ids.
     """
     found: dict[int, frozenset[str]] = {}
     for part in in_parts(sorted(set(seqs))):
@@ -31,8 +31,7 @@ def taken_out(store_id: str, seqs: Iterable[int], memories: Collection[str] | No
 
 
 def taken_out_of(store_id: str, seqs: Iterable[int], memories: Collection[str]) -> dict[str, dict[int, frozenset[str]]]:
-    """Return {memory: {seq of an undo: ids of the memory's versions that it undid}} for the given entries that are
-    undos."""
+    """Return {memory: {seq of an undo: ids of the memory's versions that it undid}} for the entries `seqs`."""
     taken, own = taken_out(store_id, seqs, memories), dict[str, str]()
     for part in in_parts(sorted(set().union(*taken.values()))):
         of_memories = MemoryVersion.objects.among(store_id, part).filter(memory_id__in=memories)
@@ -64,9 +63,8 @@ def undone_by(
 ) -> Collection[str]:
     """Return the ids of the versions that the undo with the seq `seq` undid. `details` is the input of its entry.
 
-    If `details` names a session or an import, these are the versions that the session or import had made before the
-    undo. If it names an entry, they are the versions of that entry. Otherwise it names one version. The versions of the
-    entries that `details` lists in `too` are added. With `memories`, only versions of these memories are returned.
+    `details` names a session, an import, an entry or a version, and in `too` further entries. With `memories`, only
+    versions of these memories are returned.
     """
     if details.get("session"):
         of_session = AuditEntry.objects.of_chain(store_id).of_session(str(details["session"])).filter(seq__lt=seq)
@@ -92,9 +90,8 @@ def by_people(steps: Iterable[MemoryVersion]) -> list[MemoryVersion]:
 def without_cancelled(steps: Sequence[MemoryVersion], undone: frozenset[str], taken: Taken) -> frozenset[str]:
     """Return the ids of the versions to skip when a memory's `steps` are replayed without the `undone` versions.
 
-    `steps` are the memory's versions from the first undone one, and `taken` are the undos among them. A version whose
-    undo was itself undone is in force again. If such a version is undone now, the versions of that undo, and of the
-    undo of that undo, are skipped too.
+    `steps` are the memory's versions from the first undone one, and `taken` are the undos among them. If an undo is
+    undone too, its versions are skipped as well.
     """
     here = {step.pk for step in steps}
     undos = {
@@ -113,11 +110,7 @@ def without_cancelled(steps: Sequence[MemoryVersion], undone: frozenset[str], ta
 
 @dataclass(frozen=True, slots=True)
 class Undoing:
-    """How far an act is undone: `seq` is the newest undo of it that is in force, and `count` of its `of` versions are
-    undone.
-
-    A version that retention removed counts if its memory still exists.
-    """
+    """How far an act is undone: `count` of its `of` versions. `seq` is the act's newest undo that is in force."""
 
     seq: int
     count: int
@@ -129,8 +122,10 @@ class Undoing:
 
 
 def undoing(store_id: str, seqs: Collection[int]) -> dict[int, Undoing]:
-    """Return {seq of an entry: how far it is undone}, for those of the entries `seqs` that are undone in whole or in
-    part. Only undos in force count."""
+    """Return {seq of an entry: how far it is undone}, for the entries that are undone in whole or in part.
+
+    Only undos in force count.
+    """
     made, here = dict[str, int](), dict[str, str]()
     for part in in_parts(sorted(set(seqs))):
         rows = MemoryVersion.objects.filter(store_id=store_id, seq__in=part).values_list("pk", "seq", "memory_id")
@@ -148,8 +143,10 @@ def undoing(store_id: str, seqs: Collection[int]) -> dict[int, Undoing]:
 
 
 def undone_in_force(store_id: str, versions: Mapping[str, str], after: int) -> dict[str, int]:
-    """Return {version id: seq of the undo in force that undid the version}. `versions` is {version id: memory id}; the
-    result is about all versions of these memories. Only undos after the entry `after` count."""
+    """Return {version id: seq of the undo in force that undid the version}. Only undos after the entry `after` count.
+
+    `versions` is {version id: memory id}; all versions of these memories are checked.
+    """
     here, steps = dict(versions), list[tuple[str, int, str]]()
     for memories in in_parts(sorted(set(versions.values()))):
         later = MemoryVersion.objects.filter(store_id=store_id, memory_id__in=memories, seq__gt=after)
@@ -163,11 +160,7 @@ def undone_in_force(store_id: str, versions: Mapping[str, str], after: int) -> d
 
 
 def _removed(store_id: str, gone: Mapping[int, Collection[int]]) -> dict[int, list[bool]]:
-    """Return {seq of an entry: for each of its versions that was removed since then, whether it is undone}.
-
-    Only memories that still exist count. `gone` is {seq of the entry: seqs of the undos of its other versions}: a
-    removed version is undone if one of these undos also changed its memory.
-    """
+    """Return {seq of an entry: for each of its versions that was removed since, whether it is undone}."""
     removed = Redaction.objects.of_chain(store_id).removed()
     found: dict[int, list[bool]] = {seq: [] for seq in gone}
     of_entry = [
@@ -189,11 +182,10 @@ def _removed(store_id: str, gone: Mapping[int, Collection[int]]) -> dict[int, li
 
 @dataclass(frozen=True, slots=True)
 class Consequences:
-    """The effects of an undo on other versions. `versions` are all versions that are not in force after it: the undone
-    ones and others.
+    """The effects of an undo on other versions. `versions` are all versions that are not in force after it.
 
-    `undos` is {seq of an undo that is undone: the memories in which it stays in force}. The versions that such an undo
-    reverted in other memories await review again.
+    `undos` is {seq of an undone undo: the memories in which it stays in force}. In other memories, the versions that it
+    reverted await review again.
     """
 
     versions: frozenset[str]
@@ -201,9 +193,9 @@ class Consequences:
 
 
 def consequences(store_id: str, versions: Collection[str], kept: Collection[str]) -> Consequences:
-    """Return the consequences of undoing these versions. Versions of `kept` memories are not undone.
+    """Return the consequences of undoing these versions, except versions of the `kept` memories.
 
-    If an undo is undone, the versions that it undid are in force again, but only in the memories in which it is undone.
+    If an undo is undone in a memory, the versions that it undid there are in force again.
     """
     out, undos, level, goes_out = set(versions), dict[int, frozenset[str]](), set(versions), True
     while level:
@@ -228,8 +220,7 @@ def consequences(store_id: str, versions: Collection[str], kept: Collection[str]
 def _elsewhere(
     store_id: str, seqs: Collection[int], versions: Collection[str], kept: Collection[str]
 ) -> dict[int, frozenset[str]]:
-    """Return {seq: the memories in which this entry stays in force}. A memory is one of these if it is in `kept`, or if
-    the entry made a version in it that is not in `versions`."""
+    """Return {seq: the memories in which this entry stays in force}."""
     found: dict[int, set[str]] = {seq: set() for seq in seqs}
     for part in in_parts(sorted(seqs)):
         made = MemoryVersion.objects.filter(store_id=store_id, seq__in=part).values_list("seq", "memory_id", "pk")

@@ -1,5 +1,7 @@
-"""Alarms for the administrators of the hub. They are few: an alarm is sent only after it has lasted for LASTS, and not
-again within AGAIN."""
+"""Alarms for the administrators of the hub.
+
+An alarm is sent only after it has lasted for LASTS, and not again within AGAIN.
+"""
 
 import shutil
 from collections.abc import Iterator
@@ -35,16 +37,17 @@ ONCE = (WEBHOOK,)
 
 
 def look(at: datetime) -> None:
-    """Note which alarms last, for webhooks and e-mail; do nothing if neither a webhook nor e-mail is used for
-    alarms."""
+    """Note which alarms last, for webhooks and e-mail. Do nothing if neither is used for alarms."""
     if outbox.is_on() or any(EVENTS & set(one.events) for one in Webhook.objects.active().filter(store=None)):
         put_due(at)
 
 
 def put_due(at: datetime) -> None:
-    """Store which alarms are new, which ones are raised and which ones are over. About each alarm that has lasted for
-    LASTS, put an e-mail to each administrator who wants it into the outbox. While the alarm lasts, the e-mails are sent
-    again after each AGAIN, unless the kind of the alarm is in ONCE."""
+    """Store which alarms are new, raised or over, and put e-mails about raised ones into the outbox.
+
+    An alarm is raised when it has lasted for LASTS. Its e-mails are repeated after each AGAIN, unless its kind is in
+    ONCE.
+    """
     now, known = set(lasting(at)), {alarm.key: alarm for alarm in _alarms()}
     new = [Alarm(key=key, since=at) for key in sorted(now - known.keys())]
     over = [key for key in known.keys() - now if _may_go(known[key], at)]
@@ -79,9 +82,9 @@ def lasting(at: datetime) -> Iterator[str]:
 
 
 def _work(at: datetime) -> Iterator[str]:
-    """Yield the alarms of the background work. A node whose kinds of work are all silent counts as switched off, and
-    makes no alarm."""
+    """Yield the alarms of the background work, except of nodes that are wholly silent."""
     states = background.states()
+    # A node whose kinds of work are all silent counts as switched off.
     running = {row.node for row in states if not background.hangs(row, at)}
     for row in states:
         hangs = background.hangs(row, at)
@@ -95,11 +98,7 @@ def _alarms() -> Iterator[Alarm]:
 
 
 def _may_go(alarm: Alarm, at: datetime) -> bool:
-    """Return whether the row of an alarm may be deleted: the alarm is over, and nothing needs the row any more.
-
-    If an alarm was sent less than AGAIN ago, its row is kept, so that the alarm is not sent again each time it returns.
-    If an alarm ended less than AGAIN ago, its row is kept, so that webhooks can report the end.
-    """
+    """Return whether the row of an alarm may be deleted, because the alarm is over and was not sent recently."""
     if alarm.state == AlarmState.RAISED:
         return False
     moments = (alarm.mailed_at, alarm.changed_at if alarm.state == AlarmState.ENDED else None)

@@ -39,8 +39,10 @@ def wants(user: User, kind: str) -> bool:
 
 
 def save(user: User, wanted: Mapping[str, Any], *, at: datetime) -> None:
-    """Store the choices of a person. The entry has each changed choice, before and after. Without a change, nothing is
-    written."""
+    """Store the choices of a person. The entry has each changed choice, before and after.
+
+    Without a change, nothing is written.
+    """
     with writing():
         head = audit.lock_hub()  # first, so that two requests do not both change the same earlier choices
         choice = of(user)
@@ -54,14 +56,15 @@ def save(user: User, wanted: Mapping[str, Any], *, at: datetime) -> None:
 
 
 def link_to_end(user: User, kind: str) -> str:
-    """Return the token of the link with which the receiver of a message ends messages of this kind, without signing
-    in."""
+    """Return the token of a link that ends messages of this kind for a person, without signing in."""
     return Signer(salt=_SALT).sign(f"{user.pk}-{kind}")
 
 
 def ended_by(token: str) -> tuple[User, str] | None:
-    """Return (person, kind of messages) of a token from `link_to_end`. None if the token is not valid, or if the person
-    is no longer active."""
+    """Return (person, kind of messages) of a token from `link_to_end`.
+
+    None if the token is not valid, or if the person is no longer active.
+    """
     try:
         user_id, _dash, kind = Signer(salt=_SALT).unsign(token).rpartition("-")
     except BadSignature:
@@ -71,8 +74,7 @@ def ended_by(token: str) -> tuple[User, str] | None:
 
 
 def next_digest(choice: MailChoice, after: datetime) -> datetime:
-    """Return the first moment after `after` at which the hour of the person's digest begins, in the person's time
-    zone."""
+    """Return the next time of the person's digest after `after`."""
     try:
         zone = zoneinfo.ZoneInfo(choice.user.time_zone)
     except (zoneinfo.ZoneInfoNotFoundError, ValueError):

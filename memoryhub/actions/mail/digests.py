@@ -50,9 +50,10 @@ class InStore:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """The items that wait for a person: the newest comments and decisions about which the person has notices, the
-    number of assigned versions and proposals, and the stores with items that the person may decide. `more_…` count the
-    notices and stores that are not listed."""
+    """The items that wait for a person: notices, assigned versions and proposals, and stores with items to decide.
+
+    `more_…` count the notices and stores that are not listed.
+    """
 
     notices: Sequence["About"]
     assigned: int
@@ -67,8 +68,10 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """A notice with its cause: a comment or a decision. If the cause is about a proposal, `proposal` is that. `comment`
-    is None if the cause is a decision about a flag."""
+    """A notice with its cause: a comment or a decision. `proposal` is set if the cause is about one.
+
+    `comment` is None if the cause is a decision about a flag.
+    """
 
     notice: Notice
     comment: Comment | None
@@ -104,8 +107,10 @@ def put_due(at: datetime) -> None:
 
 
 def waiting_for(user: User) -> Waiting:
-    """Return the items that wait for a person now, in the stores that the person may see. If the person has chosen
-    `Digest.DANGER`, these are only open findings."""
+    """Return the items that wait for a person now, in the stores that the person may see.
+
+    For `Digest.DANGER`, these are only open findings.
+    """
     stores = list(MemoryStore.objects.visible_to(user).by_name())
     seen = [store.pk for store in stores]
     told = notices.waiting_for(user, seen).select_related("store", "memory")
@@ -124,10 +129,7 @@ def waiting_for(user: User) -> Waiting:
 
 
 def abouts(shown: Sequence[Notice]) -> list[About]:
-    """Return these notices, each with the comment or decision that caused it.
-
-    A notice whose cause has been removed is left out.
-    """
+    """Return the notices, each with its cause. A notice whose cause has been removed is left out."""
     found: list[About] = []
     for one in shown:
         if one.comment >= ids.REVIEW:
@@ -145,7 +147,7 @@ def abouts(shown: Sequence[Notice]) -> list[About]:
 
 
 def _in_stores(user: User, stores: Sequence[MemoryStore]) -> Iterator[InStore]:
-    """Yield the numbers of waiting items for each store in which a person may decide, if any items wait there."""
+    """Yield the numbers of waiting items for each store in which a person may decide."""
     decides = {
         pk
         for pk, role in user.memberships.values_list("store_id", "role")

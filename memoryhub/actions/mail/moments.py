@@ -1,5 +1,4 @@
-"""Waiting times that a wrong clock does not prolong: a time that was noted while the clock was ahead causes no
-delay."""
+"""Waiting times that a wrong clock does not prolong."""
 
 from datetime import datetime, timedelta
 
@@ -9,6 +8,8 @@ less."""
 
 
 def has_passed(since: datetime, wait: timedelta, at: datetime) -> bool:
-    """Return whether `wait` has passed since the moment `since`. Return True also if `since` is more than AHEAD in the
-    future, because the clock must have been ahead when `since` was noted."""
+    """Return whether `wait` has passed since the moment `since`.
+
+    True also if `since` is more than AHEAD in the future: the clock was ahead then.
+    """
     return at - since >= wait or since - at > AHEAD

@@ -24,15 +24,14 @@ NAMED = 10
 
 
 class Removals(NamedTuple):
-    """The totals of the items that retention will remove from a memory store, and the first of those that have a
-    path."""
+    """What retention will remove from a memory store: totals, and the first items that have a path."""
 
     totals: Totals
     first: Sequence[Item]
 
 
 def put_due(at: datetime) -> bool:
-    """Check the next memory store. If something will be removed from it within AHEAD, put warnings into the outbox.
+    """Check the next memory store, and put warnings into the outbox if items will be removed within AHEAD.
 
     Return whether all stores have been checked.
     """
@@ -62,8 +61,7 @@ def _check(store: MemoryStore, key: str, at: datetime) -> None:
 
 
 def _receivers(store: MemoryStore) -> list[str]:
-    """Return the ids of the people to warn: the admins of a store or, if it has none, the administrators of the hub.
-    Those who do not want such e-mails are left out."""
+    """Return the ids of the admins of a store, or else of the administrators, who want such e-mails."""
     admins = Member.objects.filter(store=store, role=Role.ADMIN, user__is_active=True).values("user")
     people = User.objects.filter(pk__in=admins) or User.objects.filter(is_active=True, is_superuser=True)
     return [user.pk for user in people if choices.wants(user, MailKind.RETENTION)]

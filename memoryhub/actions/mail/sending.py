@@ -48,8 +48,7 @@ def sent(mail: Mail, at: datetime) -> None:
 
 
 def failed(mail: Mail, problem: str, at: datetime, *, is_final: bool) -> None:
-    """Note why a message could not be sent. It is tried again later, except in two cases: the mail server refused it
-    permanently (`is_final`), or it is older than GIVE_UP."""
+    """Note why a message could not be sent. It is tried again, unless `is_final` or older than GIVE_UP."""
     if is_final or at - mail.created_at > GIVE_UP:
         _end(mail, MailState.FAILED, problem, at)
         return
@@ -66,8 +65,10 @@ def _end(mail: Mail, state: MailState, problem: str, at: datetime) -> None:
 
 
 def forget(at: datetime, most: int = 1_000) -> int:
-    """Delete at most `most` messages that were sent, or failed for the last time, more than KEPT ago. Return how many
-    were deleted."""
+    """Delete at most `most` messages that ended more than KEPT ago. Return how many.
+
+    A message ends when it is sent, or has failed for the last time.
+    """
     with writing():
         old = Mail.objects.filter(ended_at__lt=at - KEPT).order_by("ended_at").values_list("pk", flat=True)[:most]
         return Mail.objects.filter(pk__in=list(old)).delete()[0]

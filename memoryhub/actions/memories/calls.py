@@ -73,10 +73,10 @@ class KeyRevoked(NotRun):
 
 
 class Caller(NamedTuple):
-    """The key of a request.
+    """The key of a request. `reaches`: the store of the request exists and the key may use it.
 
-    `reaches`: the store of the request exists and the key may use it. `body_bytes` is the store's limit for a request's
-    body (None: the limit of the settings applies). `stale`: the time of the key's last use needs an update.
+    `body_bytes` is the store's limit for a request's body (None: the limit of the settings). `stale`: the time of the
+    key's last use needs an update.
     """
 
     key: str
@@ -100,11 +100,10 @@ class Viewed(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """The result of a call.
+    """The result of a call. `text` is the answer; `ok` is False if it is an error. `seq` is that of the entry.
 
-    `text` is the answer, `ok` is False if the answer is an error, and `seq` is the seq of the call's entry. `usage` is
-    that of the store after the call. `replayed`: the call was a repetition. `viewed` is set for a view, if the store
-    shows agents their proposed changes.
+    `usage` is that of the store after the call. `replayed`: the call was a repetition. `viewed` is set for a view, if
+    the store shows agents their proposed changes.
     """
 
     text: str
@@ -138,8 +137,10 @@ def caller_of_digest(digest: str, store_id: str, at: datetime) -> Caller | None:
 
 
 def digest_of_input(input: Mapping[str, Any]) -> str:
-    """Return a keyed digest of what an input asks for: equal digests mean that an input is repeated. The order of names
-    and the names that the hub ignores make no difference."""
+    """Return a keyed digest of an input. A repeated input has the same digest.
+
+    The order of names, and names that the hub ignores, do not matter.
+    """
     return _keyed(hashlib.sha256(_canonical(meant(input)).encode()).hexdigest())
 
 
@@ -164,9 +165,8 @@ def call(
 ) -> Outcome:
     """Run one call in one transaction and return its outcome. `session` is the agent's own name for its session.
 
-    `counts` is the number that is added to the key's calls. If a request has several blocks, the first block counts for
-    all of them, and the others count 0. Raises TokenReused, TooManyCalls, TooManyAtOnce, AuditFull, KeyRevoked, and
-    tree.NoSuchStore if the store was deleted.
+    `counts` is added to the key's calls: the first block of a request counts for all its blocks. Raises TokenReused,
+    TooManyCalls, TooManyAtOnce, AuditFull, KeyRevoked and tree.NoSuchStore.
     """
     command = parsed(input)
     text = audit.to_json(input)
@@ -238,7 +238,7 @@ def answered(
 
 
 def _deliver_notes(store: tree.Tree, record: Record, first: int | None) -> None:
-    """Deliver the agent's new notes at the memory. A view that repeats the call `first` gets the same notes again."""
+    """Deliver the agent's new notes at the memory; for a repeated view, those of the call `first`."""
     note = None
     if first is not None:
         row = sql.one(sql.NOTE, store.store, first)
@@ -250,7 +250,7 @@ def _deliver_notes(store: tree.Tree, record: Record, first: int | None) -> None:
 
 
 def _whole(store: tree.Tree, command: Command | ToolError, answer: str, input: Mapping[str, Any]) -> str:
-    """Return the answer of a repeated call in full: what the audit cut from a long quotation or error is made again."""
+    """Return the answer of a repeated call in full, without the cuts of the audit."""
     if isinstance(command, ToolError) and keeping.is_cut(answer):
         return store.ruling.masked(command.message)
     quoted = store.ruling.masked_in(input.get("old_str"))
@@ -258,20 +258,13 @@ def _whole(store: tree.Tree, command: Command | ToolError, answer: str, input: M
 
 
 def count(store: tree.Tree, key: str, counts: int) -> int | NotRun | None:
-    """Count calls of a key. Return its calls in the last minute (None: calls are not limited), or a refusal.
-
-    Each call of a key passes through this function or `locked_call`; both refuse it if the audit is full.
-    """
+    """Count calls of a key. Return its calls in the last minute (None: calls are not limited), or a refusal."""
     window = _window(store, key, counts)
     return window if isinstance(window, NotRun) else _note_calls(store, key, window)
 
 
 def _window(store: tree.Tree, key: str, counts: int) -> limits.Window | NotRun | None:
-    """Return the window with `counts` more calls of the key, a refusal, or None: no limit. Nothing is written.
-
-    A revoked key is refused here too: every call comes here, and as the store is locked, the key cannot be revoked
-    later.
-    """
+    """Return the window with `counts` more calls of the key, a refusal, or None if there is no limit."""
     row = remembered.read(lambda: sql.one(sql.CALLS, store.store, key), "calls", store.store, key)
     if row is None:
         return KeyRevoked()
@@ -297,9 +290,9 @@ def _note_calls(store: tree.Tree, key: str, window: limits.Window | None) -> int
 
 
 def _first_of(store: tree.Tree, key: str, digest: str) -> int | TokenReused | None:
-    """Return the seq of the call that this one repeats. A new call is stored with its future seq, and None is returned.
+    """Return the seq of the call that this one repeats; None for a new call, which is stored.
 
-    Returns TokenReused, and writes nothing, if the token belongs to a call with another input.
+    TokenReused is returned if the token belongs to a call with another input.
     """
     place = (store.store, key, store.act.token)
     row = sql.find_or_add((sql.IDEMPOTENT_CALL, place), sql.ADD_IDEMPOTENT_CALL, *place, digest, store.seq, store.now)
@@ -347,8 +340,7 @@ def _replay(store: tree.Tree, command: Command | ToolError, first: int) -> Recor
 def answer_of(chain: str, seq: int) -> tuple[bool, str]:
     """Return (whether a call succeeded, its answer). Raises LookupError if there is no such entry.
 
-    If the answer is not stored, it is rendered again from the version that it showed. If that version was redacted, the
-    returned text says so.
+    If the answer is not stored, it is rendered again; after a redaction, the text says so.
     """
     sql.connect()
     row = sql.one(sql.ANSWER, chain, seq)
@@ -363,7 +355,7 @@ def answer_of(chain: str, seq: int) -> tuple[bool, str]:
 
 
 def rendered(command: str, path: str, content: str | None, first: int, last: int, cut: bool) -> str:
-    """Render again the answer of a view or a str_replace, which showed `content` (None if the text was redacted)."""
+    """Return the answer of a view or a str_replace, which showed `content` (None: redacted), once more."""
     if content is None:
         return results.redacted()
     if command == View.name:

@@ -1,7 +1,4 @@
-"""The six commands on a locked memory tree.
-
-Each command first reads and checks. If it raises ToolError, it has changed no memory.
-"""
+"""The six commands on a locked memory tree. A command that raises ToolError has changed no memory."""
 
 import sys
 from collections.abc import Callable
@@ -65,8 +62,10 @@ def _view_directory(store: Tree, command: View) -> Record:
 
 
 def _view_what_is_seen(store: Tree, command: View) -> Record:
-    """Return the listing of a directory as if only those memories existed that the agent sees. Raises ToolError if it
-    sees none in a directory other than the root."""
+    """Return the listing of a directory with only the memories that the agent sees.
+
+    Raises ToolError if there are none, except in the root.
+    """
     memories = tree.memories_under(store, command.path)
     if not memories and command.path != paths.ROOT_DIRECTORY:
         raise ToolError(results.view_not_found(command.path))
@@ -76,8 +75,7 @@ def _view_what_is_seen(store: Tree, command: View) -> Record:
 
 
 def create(store: Tree, command: Create) -> Record:
-    """Create a memory. If a memory is already at the path, it gets the new text if the store allows overwriting;
-    otherwise, ToolError is raised."""
+    """Create a memory. Raises ToolError if the path is taken, unless the store allows overwriting."""
     tree.require_active(store)
     memory = tree.memory_at(store, command.path)
     if memory and store.overwrite:
@@ -109,8 +107,7 @@ def create(store: Tree, command: Create) -> Record:
 
 
 def str_replace(store: Tree, command: StrReplace) -> Record:
-    """Replace one passage of a memory. The answer can be rendered again from the new version, unless a value was
-    masked."""
+    """Replace one passage of a memory."""
     tree.require_active(store)
     memory = _memory(store, command.path, results.path_not_found)
     replaced = partial(text.replace, command.path, memory.content, command.old_str, command.new_str)
@@ -223,8 +220,7 @@ def refusal(error: ToolError, command: str | None, path: str | None, new_path: s
 def require_place(store: Tree, path: str, sentence: Callable[[str, str], str]) -> None:
     """Raise ToolError if a memory is where a directory above `path` would be.
 
-    `sentence(path, above)` returns the message. If this memory, or one at `path`, is hidden from the agent, the message
-    is instead the same as for a refusal by a path rule.
+    `sentence(path, above)` returns the message. For a hidden memory, the message is that of a refusal by a path rule.
     """
     above = tree.memory_above(store, path)
     if above is not None:
@@ -254,10 +250,7 @@ def write(store: Tree, memory: StoredMemory, screened: Screened) -> str:
 def _changed(
     store: Tree, command: str, memory: StoredMemory, screened: Screened, answer: str, *, rule: PathRule | None
 ) -> Record:
-    """Give a memory a new text, unless it has that text already; return the record, which names the newest version.
-
-    With `rule`, the rule by which the change may only be proposed, the change is proposed instead.
-    """
+    """Give a memory a new text, or propose it by the `rule`. Return the record."""
     if rule and screened.text != memory.content:
         proposing.propose(store, rule, [Wanted(memory, memory.path, screened.text)])
     version = write(store, memory, screened)
@@ -274,8 +267,7 @@ def _changed(
 def _of_many(
     store: Tree, command: str, memories: list[StoredMemory], answer: str, path: str, new_path: str | None = None
 ) -> Record:
-    """Return the record of a command on one or several memories. `memory` and `version` are set only for exactly one
-    memory."""
+    """Return the record of a command on memories. `memory` and `version` are set if it is one memory."""
     single = len(memories) == 1
     return Record(
         command,

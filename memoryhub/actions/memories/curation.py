@@ -37,8 +37,7 @@ class Conflict(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The result of an act: the entry's seq, and the ids of the memory and its version if the act is about exactly one
-    memory.
+    """The result of an act: the entry's seq, and the ids of the memory and its version if it is only one.
 
     `masked` has the kinds of the values that were masked in the stored text.
     """
@@ -52,8 +51,7 @@ class Done:
 def create(store_id: str, path: str, content: str, act: Act, *, override: str | None = None) -> Done:
     """Create a memory. A memory that is already at the path is never overwritten.
 
-    Flagged text is stored only if the person gives a reason (`override`), here and in `edit` and `rename`. Without a
-    reason, NeedsReason is raised.
+    Flagged text needs a reason (`override`), here and in `edit` and `rename`; otherwise NeedsReason is raised.
     """
     with tree.locked(store_id, act) as store:
         store.overwrite, store.asks, store.reason = False, _is_person(act), override
@@ -63,11 +61,10 @@ def create(store_id: str, path: str, content: str, act: Act, *, override: str | 
 def by_hand(
     store_id: str, input: Mapping[str, Any], act: Act, *, override: str | None = None
 ) -> tuple[Record, Done | None]:
-    """Perform a command of the memory tool, typed by a person. Return its record, which has the tool's answer, and the
-    result of the act. The result is None for a view, because a person's view has no entry.
+    """Perform a command of the memory tool, typed by a person. Return its record and the result of the act.
 
-    A passage that is replaced or inserted is recorded as an edit by the person. Raises ToolError with the answer of the
-    tool, and NeedsReason as `create` does.
+    The record has the tool's answer. The result is None for a view, which has no entry. Raises ToolError with the
+    answer of the tool, and NeedsReason.
     """
     command = parse(input)
     with tree.locked(store_id, act) as store:
@@ -84,8 +81,7 @@ def by_hand(
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """The ids of the two versions that a person merged: the one that the person had opened, and the newer one by
-    someone else."""
+    """The ids of two versions that a person merged: the one the person had opened, and a newer one by someone else."""
 
     opened: str
     theirs: str
@@ -104,8 +100,7 @@ def edit(
 ) -> Done:
     """Give a memory a new text, if its text still has the expected SHA-256. Without a change, no version is made.
 
-    `reviewed` is the id of a version of the memory: it and the earlier versions then no longer await review. Raises
-    Conflict.
+    The version with the id `reviewed` and the earlier ones then no longer await review. Raises Conflict.
     """
     with tree.locked(store_id, act) as store:
         tree.require_active(store)
@@ -122,10 +117,7 @@ def edit(
 
 
 def _told_of_merge(store: Tree, memory: StoredMemory, merged: Merged | None) -> dict[str, object]:
-    """Return the part of the entry's input that describes a merge.
-
-    It is empty if there was no merge, or if `merged` names versions of another memory.
-    """
+    """Return the part of the entry's input that describes a merge; empty without a merge of this memory."""
     if merged is None:
         return {}
     named = {merged.opened, merged.theirs}
@@ -169,8 +161,7 @@ def restore(store_id: str, version_id: str, act: Act, *, path: str | None = None
 
 
 def put_back(store: Tree, version_id: str, path: str | None) -> tuple[Record, dict[str, object]]:
-    """Restore a version in a locked store, as `restore` does; return the record and the input for the entry. Raises
-    ToolError."""
+    """Restore a version in a locked store; return the record and the input for the entry. Raises ToolError."""
     tree.require_active(store)
     version = MemoryVersion.objects.filter(store_id=store.store, pk=version_id).select_related("text").first()
     if version is None or version.text is None or version.size is None or version.sha256 is None:
@@ -256,12 +247,9 @@ def _as_kept(store: Tree, memory: StoredMemory, path: str, old: str | None, vers
 
 
 def _done(store: Tree, record: Record, details: dict[str, object]) -> Done:
-    """Write the entry, and return the result. The entry of a person's act has no answer, and its input names versions
-    instead of texts.
-
-    The input has no digest of a text either, because a digest could confirm guesses at a text that is redacted later.
-    """
+    """Write the entry, whose input names versions instead of texts, and return the result."""
     if store.overridden:
         details = {**details, "override": store.reason, "findings": sorted(store.overridden)}
+    # The input has no digest of a text, because a digest could confirm guesses at a text that is redacted later.
     record = record._replace(answer=None, rendered=False, first_line=None, last_line=None, input=audit.to_json(details))
     return Done(tree.commit(store, record), record.memory, record.version, tuple(kind for kind, _ in store.kept_out))

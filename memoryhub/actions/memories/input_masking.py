@@ -1,6 +1,6 @@
 """Masks kept-out values in the audit entry of a call: in its input, its error, and the paths of a refused call.
 
-A kept-out value is a value that the store's rules for sensitive text mask or block, so that it is stored nowhere.
+The store's rules for sensitive text mask or block a kept-out value, so that it is stored nowhere.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,11 +21,9 @@ _APART = f"\n{'~' * 60}\n"
 
 
 def of_call(store: Tree, record: Record, input: Mapping[str, Any], text: str) -> Record:
-    """Return the record with the call's input, whose JSON is `text`. Kept-out values are masked in the input, and in
-    the answer if that is an error.
+    """Return the record with the call's input, whose JSON is `text`. Kept-out values are masked in it, and in an error.
 
-    The record of a repeated call gets the stored input of the first call, because a part of a value can be recognised
-    only in its first context.
+    A repeated call gets the stored input of the first call.
     """
     if record.replay_of is not None and record.rendered:
         row = sql.one(sql.INPUT, store.store, record.replay_of)
@@ -49,8 +47,7 @@ def of_call(store: Tree, record: Record, input: Mapping[str, Any], text: str) ->
 
 
 def _masked(store: Tree, value: Any) -> Any:
-    """Return a value of an input, masked. For a new text that was screened before, this is the text as it was masked
-    then."""
+    """Return a value of an input, masked. A new text that was screened before stays as it was masked then."""
     if store.masked is not None and value is store.masked[0]:
         return store.masked[1]
     return store.ruling.masked_in(value)
@@ -72,10 +69,7 @@ _PATHS = frozenset({"path", "new_path"})
 
 
 def _may_hold(rules: Ruling, input: Mapping[str, Any], masked: tuple[str, str] | None) -> bool:
-    """Return whether an input may contain a kept-out value.
-
-    This function searches an input that has only known names and strings. For any other input, it returns True.
-    """
+    """Return whether an input may contain a kept-out value."""
     clean = masked[0] if masked and masked[0] is masked[1] else None
     values = [value for value in input.values() if value is not clean and value is not None]
     if not PARAMETERS.issuperset(input) or not all(isinstance(value, str) for value in values):
@@ -92,8 +86,7 @@ def _without_paths(store: Tree, record: Record) -> Record:
 
 
 def _without(kept_out: Sequence[tuple[str, str]], text: str) -> str:
-    """Mask the values in `kept_out` in a text, which is a passage of a longer text. The passage may contain a whole
-    value, begin or end with a part of one, or be such a part."""
+    """Mask the values in `kept_out`, and parts of them at its ends, in a passage of a longer text."""
     for kind, value in kept_out:
         sign = f"[redacted:{kind}]"
         if value in text:

@@ -10,10 +10,7 @@ ENOUGH = 2
 
 
 def stores_of(secret: str, at: datetime) -> list[str] | None:
-    """Return the ids of the first two stores that a key reaches.
-
-    None if no key with this secret is valid at this moment.
-    """
+    """Return the ids of the first two stores that a key reaches; None if no valid key has this secret."""
     key = Key.objects.usable(at).filter(digest=calls.digest_of_key(secret)).values("id", "all_stores").first()
     if key is None:
         return None

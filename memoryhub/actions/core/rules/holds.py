@@ -118,8 +118,7 @@ class Holds:
 
 
 def frozen_under(store_id: str, in_force: Holds, path: str) -> tuple[Memory, Hold] | None:
-    """Return the first memory, by path, in the directory `path` that is itself under a freezing hold, and the hold.
-    None if there is no such memory. Holds on paths are not considered."""
+    """Return the first memory in the directory `path` that is itself under a freezing hold, and the hold; or None."""
     if not in_force.freezing_memories:
         return None
     frozen = Memory.objects.filter(store_id=store_id, pk__in=in_force.freezing_memories).under(path)
@@ -133,8 +132,10 @@ def _above(places: Marks, path: str) -> Hold | None:
 
 
 def holds_of(store_id: str, at: datetime) -> Holds:
-    """Return the holds and pins of a store that are in force at a moment. If several are on the same memory or path,
-    only the one that lasts longest is included."""
+    """Return the holds and pins of a store that are in force at a moment.
+
+    Of several on the same memory or path, only the one that lasts longest is included.
+    """
     found = Holds()
     in_force = Hold.objects.of_store(store_id).active(at).order_by("-kind", F("ends_at").asc(nulls_last=True), "id")
     for hold in in_force:  # pins first: a hold replaces them
@@ -175,20 +176,20 @@ def place(
     store_id: str, act: Act, *, kind: HoldKind, reason: str, memory: str | None = None, path: str | None = None,
     ends_at: datetime | None = None, freezes: bool = False, case_number: str = "",
 ) -> Hold:  # fmt: skip
-    """Hold or pin one memory (live or in the trash), or everything at and under a path (`""`: the store). The hold ends
-    at `ends_at` (None: it has no end).
+    """Hold or pin one memory (live or in the trash), or everything at and under a path (`""`: the store).
 
-    A legal hold with `freezes` also keeps texts and paths as they are. Raises ValidationError (by field),
-    Memory.DoesNotExist, NoSuchStore, and IndexError if the memory or path is already held on the same terms.
+    `ends_at` None: the hold has no end. A legal hold with `freezes` also keeps texts and paths as they are. Raises
+    ValidationError (by field), Memory.DoesNotExist and NoSuchStore. Raises IndexError if the memory or path is already
+    held on the same terms.
     """
     return place_several(store_id, act, [(memory, path)], Terms(kind, reason, ends_at, freezes, case_number))[0]
 
 
 def place_several(store_id: str, act: Act, places: Sequence[tuple[str | None, str | None]], terms: Terms) -> list[Hold]:
-    """Hold or pin several places on the same terms, all or none. A place is (memory, path): one of the two is None.
-    Each hold has its own entry. Raises the errors of `place`, except IndexError.
+    """Hold or pin several places on the same terms, all or none. Each hold has its own entry.
 
-    Places that are already held on these terms (same case, or same reason without a case) are left out.
+    A place is (memory, None) or (None, path). Places that are already held on these terms are left out. Raises the
+    errors of `place`, except IndexError.
     """
     places = [(memory, _checked(act, terms, memory, path)) for memory, path in places]
     if terms.freezes and terms.kind != HoldKind.HOLD:
@@ -253,10 +254,7 @@ def _grouped(act: Act, count: int) -> Act:
 
 
 def _checked(act: Act, terms: Terms, memory: str | None, path: str | None) -> str | None:
-    """Check a new hold. Return its path in the stored form, or None if it is on a memory. Raises ValidationError.
-
-    The path must have the stored form, because a path in any other form would match no memory.
-    """
+    """Check a new hold. Return its path in the stored form, or None for a memory. Raises ValidationError."""
     errors: dict[str, str] = {}
     if not 0 < len(terms.reason.strip()) <= LONGEST_REASON or "\0" in terms.reason:
         errors["reason"] = _("Say why, in at most %(most)s characters.") % {"most": LONGEST_REASON}
@@ -266,6 +264,7 @@ def _checked(act: Act, terms: Terms, memory: str | None, path: str | None) -> st
         errors["ends_at"] = _("The end must be in the future.")
     if memory is None:
         try:
+            # A path in any other form would match no memory.
             path = None if path is None else paths.from_tool(paths.to_tool(path))
         except ToolError:
             errors["path"] = _("This is not a path.")
@@ -309,10 +308,7 @@ def require_free(store: Tree, memories: Iterable[tuple[str, str]]) -> None:
 
 
 def require_may_move(store: Tree, moves: Iterable[tuple[str, str]]) -> None:
-    """Raise ToolError for the first (path, new path) that a legal hold forbids.
-
-    A memory must not leave a held directory, and a held path must not move, alone or with a directory above it.
-    """
+    """Raise ToolError if a legal hold forbids one of the moves (path, new path)."""
     places = _legal(store)[1]
     if not places:
         return
@@ -325,10 +321,9 @@ def require_may_move(store: Tree, moves: Iterable[tuple[str, str]]) -> None:
 
 
 def require_may_return(store: Tree, returns: Iterable[tuple[str, str, str]]) -> None:
-    """Raise ToolError for the first restore from the trash that a legal hold forbids.
+    """Raise ToolError if a legal hold forbids one of the restores from the trash.
 
-    Each item of `returns` is (memory, path in the trash, new path). A hold on a directory that covers the path in the
-    trash must also cover the new path.
+    Each item of `returns` is (memory, path in the trash, new path).
     """
     returns = list(returns)
     tree.frozen(store).require_free((memory, path) for memory, path, _new in returns)

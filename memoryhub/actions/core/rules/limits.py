@@ -33,8 +33,10 @@ class Limits(NamedTuple):
 
 
 class Usage(NamedTuple):
-    """The number and size of a store's memories after a call (None: the key does not see all of them), and the calls of
-    the key in the last minute (None: not counted)."""
+    """The number and size of a store's memories after a call, and the calls of the key in the last minute.
+
+    None: the key does not see all memories, or its calls are not counted.
+    """
 
     memories: int | None
     total_bytes: int | None
@@ -56,7 +58,7 @@ def check(
 
     `old_size` is None for a new memory. `memories` and `total_bytes` are those of the store before the write.
     `versions` counts the kept versions of the memory. A write that makes a memory smaller is checked only against the
-    limit of versions, because it still makes a version.
+    limit of versions.
     """
     grows = new_size > (old_size or 0)
     if limits.memory_bytes is not None and new_size > limits.memory_bytes and grows:
@@ -79,11 +81,10 @@ def check_versions(limits: Limits, path: str, versions: int) -> None:
 
 
 class Window(NamedTuple):
-    """The result of counting some calls.
+    """The result of counting some calls. `seconds` are the counts to store; None if the calls are refused.
 
-    `seconds` are the counts to store, or None if the calls exceed the limit. `calls` is the number of calls in the last
-    minute; it includes the new calls if they are allowed. `wait` is the number of whole seconds until a retry (0: the
-    calls are allowed).
+    `calls` counts the calls in the last minute, including the new ones if they are allowed. `wait` is the number of
+    whole seconds until a retry (0: the calls are allowed).
     """
 
     seconds: Seconds | None
@@ -92,12 +93,10 @@ class Window(NamedTuple):
 
 
 def count_calls(seconds: Seconds, at: datetime, calls: int, limit: int) -> Window:
-    """Count `calls` more calls, made at the moment `at`: all of them or none. No 60 seconds may contain more calls than
-    the limit.
+    """Count `calls` more calls at the moment `at`: all of them or none.
 
-    Calls are counted by whole seconds; a second that the minute only touches counts fully. Calls can arrive slightly
-    out of order, so the minute after the moment counts too. Seconds that are more than WINDOW + LONGEST_DELAY away from
-    the moment are dropped.
+    No 60 seconds may contain more than `limit` calls. Calls are counted by whole seconds. Calls can arrive slightly out
+    of order, so the minute after `at` counts too.
     """
     now = int(at.timestamp())
     near = [(second, count) for second, count in seconds if abs(second - now) <= WINDOW + LONGEST_DELAY]
@@ -110,8 +109,10 @@ def count_calls(seconds: Seconds, at: datetime, calls: int, limit: int) -> Windo
 
 
 def calls_within(seconds: Seconds, at: datetime) -> int:
-    """Return how many calls were made from one minute before a moment to one minute after it. `seconds` has pairs
-    (second, number of calls)."""
+    """Return how many calls were made within one minute before or after `at`.
+
+    `seconds` has pairs (second, number of calls).
+    """
     return _within(seconds, int(at.timestamp()))
 
 
@@ -120,11 +121,9 @@ def _within(seconds: Iterable[tuple[int, int]], middle: int) -> int:
 
 
 def _wait(seconds: Seconds, now: int, calls: int, limit: int) -> int:
-    """Return the number of seconds until the calls are allowed, at most WINDOW, because clients ignore longer waits.
-
-    The count is by whole seconds, so a retry after this time can be refused once more, for one second.
-    """
+    """Return the number of seconds until the calls are allowed, at most WINDOW."""
     if calls > limit:
         return WINDOW
     ends = (second + WINDOW + 1 for second, _ in seconds)
+    # Clients ignore longer waits. Because whole seconds are counted, the retry may be refused for one more second.
     return min(WINDOW, *(end - now for end in ends if end > now and _within(seconds, end) + calls <= limit))

@@ -38,10 +38,9 @@ MOST_AT_ONCE = 500
 
 
 class Change(NamedTuple):
-    """A change that an agent wants to make.
+    """A change that an agent wants to make. `memory` is None for a new memory.
 
-    `memory` is None if the memory does not exist yet. `new_text` returns the memory's text after the change; it is
-    called only if a rule needs this text.
+    `new_text` returns the memory's text after the change. It is called only if a rule needs this text.
     """
 
     path: str
@@ -50,10 +49,10 @@ class Change(NamedTuple):
 
 
 def require(store: Tree, verb: Verb, changes: Sequence[Change]) -> PathRule | None:
-    """Return the rule by which the acting agent may only propose the changes, or None if they may be made.
+    """Return the rule by which the acting agent may only propose the changes; None if they may be made.
 
-    Raises RefusedByRule for the first path at which a rule of the store refuses the verb to the agent, or allows the
-    agent's session no further proposal. Raises ToolError if there are too many paths for these rules.
+    Raises RefusedByRule if a rule refuses one of the changes, or if the session may make no further proposal. Raises
+    ToolError if there are too many paths for these rules.
     """
     if store.path_rules == NO_RULES or store.act.actor.kind != ActorKind.KEY:
         return None
@@ -75,8 +74,10 @@ def _too_often(store: Tree, verb: str, path: str, opened: int, rule: PathRule) -
 
 
 def allow(store: Tree, verb: Verb, changes: Sequence[Change]) -> bool:
-    """Return whether a rule of the store explicitly allows the acting agent each of the changes: a change that no rule
-    mentions is not allowed. Raises ToolError if there are too many paths for these rules."""
+    """Return whether rules of the store explicitly allow the acting agent each of the changes.
+
+    Raises ToolError if there are too many paths for these rules.
+    """
     rules = [decision.rule for _, decision in _decisions(store, verb, changes)]
     return all(rule is not None and rule.effect is Effect.ALLOW for rule in rules)
 
@@ -94,9 +95,9 @@ def _decisions(store: Tree, verb: Verb, changes: Sequence[Change]) -> Iterator[t
 
 
 def hidden_place(path: str) -> RefusedByRule:
-    """Return the refusal of a new memory whose path is taken or blocked by a memory that is hidden from the agent.
+    """Return the refusal of a new memory whose path a hidden memory takes or blocks.
 
-    It has the same words as the refusal by a path rule, so it does not reveal the hidden memory.
+    Its words are those of the refusal by a path rule, so it does not reveal the hidden memory.
     """
     return RefusedByRule(results.refused_by_rule(path, WORDS[Verb.CREATE], ""))
 
@@ -108,8 +109,7 @@ def require_may_move(store: Tree, moves: Sequence[tuple[StoredMemory, str]]) -> 
 
 
 def of_memories(store_id: str, memories: Sequence[str], conditions: Met) -> dict[Condition, set[str]]:
-    """Return {condition: ids of the memories that meet it}, for the conditions that depend only on the memory. If
-    `conditions` has none of these, nothing is queried."""
+    """Return {condition: ids of the memories that meet it}, for the conditions that depend only on the memory."""
     met: dict[Condition, set[str]] = {}
     for condition in set(_OF_MEMORIES) & conditions:
         parts = (memories[at : at + MOST_AT_ONCE] for at in range(0, len(memories), MOST_AT_ONCE))

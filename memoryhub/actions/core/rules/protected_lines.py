@@ -1,5 +1,7 @@
-"""Protected lines: a path rule names them in one version of a memory. This module finds the same lines in the newest
-text of the memory, and the changes that affect them."""
+"""Protected lines: a path rule names them in one version of a memory.
+
+This module finds these lines in the newest text, and the changes that affect them.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -32,8 +34,10 @@ _TEXT = Statement("select content from memoryhub_memorytext where store_id = %s 
 
 
 def follow_memories(store_id: str, rules: str, changed: Sequence[Changed]) -> None:
-    """Store the new paths of moved memories in the rules about lines of these memories. `rules` is the JSON text of the
-    rules before the act. Call it before the act's entry, which seals the new rules."""
+    """Store the new paths of moved memories in the rules about lines of these memories.
+
+    `rules` is the JSON text of the rules before the act. Call it before the act's entry.
+    """
     moved = [one for one in changed if one.path not in (None, one.old_path)] if f'"{LINES}:' in rules else []
     if not moved:
         return
@@ -46,8 +50,7 @@ def follow_memories(store_id: str, rules: str, changed: Sequence[Changed]) -> No
 
 
 def _followed(rule: PathRule, memories: dict[str, str], moved: Sequence[Changed]) -> PathRule:
-    """Return a rule with the new path of its memory. If the version that the rule names is gone, the memory at the
-    rule's path counts as the rule's memory."""
+    """Return a rule with the new path of its memory."""
     if not isinstance(rule.only_if, Lines):
         return rule
     whose, pattern = memories.get(rule.only_if.version), rule.pattern
@@ -60,8 +63,7 @@ def _followed(rule: PathRule, memories: dict[str, str], moved: Sequence[Changed]
 class ProtectedLines:
     """The protected lines of a memory store, during one act or for one page.
 
-    A text that was read stays in memory, so that it is read only once. Once these texts have more than MOST_CHARACTERS
-    together, they are dropped, and are read again if they are needed.
+    Texts that were read stay in memory, at most MOST_CHARACTERS.
     """
 
     def __init__(self, store: str) -> None:
@@ -72,8 +74,8 @@ class ProtectedLines:
     def in_newest(self, memory: str, lines: Lines) -> tuple[str, list[int] | None]:
         """Return the newest text of a memory (id), and the numbers of the protected lines in it.
 
-        The list is empty if none of the lines is left, or if they belong to another memory. It is None if the version
-        that the rule names has no text any more.
+        The list is empty if no line is left, or if `lines` belong to another memory. It is None if the version that the
+        rule names has no text any more.
         """
         named = self._named(lines)
         if named is None or named[2] is None:
@@ -87,9 +89,11 @@ class ProtectedLines:
         return texts[-1], where_in_last(texts, _numbers(lines, texts[0]), self.work)
 
     def past_of(self, lines: Lines) -> tuple[str, set[str]]:
-        """Return the id of the memory to which the lines belong ("": the version that the rule names is gone), and the
-        ids of the later versions that changed, removed or separated the lines. Only the newest versions are searched:
-        at most MOST_STEPS, with at most MOST_CHARACTERS."""
+        """Return the id of the memory with the lines, and the ids of later versions that changed them.
+
+        The id is "" if the version that the rule names is gone. At most MOST_STEPS versions with MOST_CHARACTERS are
+        searched, the newest.
+        """
         named = self._named(lines)
         if named is None or named[2] is None:
             return "", set()

@@ -1,5 +1,4 @@
-"""Writes the roles of people in a memory store, and checks that an acting person still has the right to govern, inside
-the transaction of the act."""
+"""Writes the roles of people in a memory store, and checks that an acting person may still govern."""
 
 from datetime import datetime
 
@@ -12,15 +11,13 @@ from memoryhub.models.audit import ActorKind
 
 
 class RightLost(Exception):
-    """The acting person does not have the right to govern the memory store or the hub, or no longer has it."""
+    """The acting person may not, or may no longer, govern the memory store or the hub."""
 
 
 def require_right(actor: Actor, store_id: str | None) -> None:
     """Raise RightLost if `actor` is a person who does not govern the store (None: the hub).
 
-    The view has checked this before. An act whose effect outlasts the right, such as giving a role, checks it again
-    with this function once the store is locked. The function locks the hub's chain, so that no one takes the right away
-    at the same moment.
+    Call it once the store is locked. The hub's chain is locked, so that no one takes the right away at the same moment.
     """
     if actor.kind != ActorKind.USER:
         return
@@ -32,7 +29,7 @@ def require_right(actor: Actor, store_id: str | None) -> None:
 
 
 def write_role(store: MemoryStore, user: User, role: Role | None, at: datetime) -> Role | None:
-    """Give a person a role in a store, or remove it (None). Return the person's earlier role (None: no role)."""
+    """Give a person a role in a store, or remove it (None). Return the earlier role (None: no role)."""
     rows = Member.objects.filter(store=store, user=user)
     before = rows.values_list("role", flat=True).first()
     if role is None:

@@ -1,7 +1,4 @@
-"""The rules for sensitive text: which action each kind gets.
-
-They are computed once per pair of store rules and hub rules.
-"""
+"""The rules for sensitive text: which action each kind gets."""
 
 import json
 from collections.abc import Mapping
@@ -26,8 +23,8 @@ Spans = tuple[list[Span], list[Span]]
 class Ruling:
     """The action for each kind. Values of the kinds in `kept_out` are masked or blocked, and stored nowhere.
 
-    Each value to keep out contains at least one of `marks`, so a text without marks needs no search. `marks` is None if
-    some kind has no marks; then every text is searched. `watched` are the kinds in `flagged` or `kept_out`.
+    A text without any of `marks` needs no search (None: every text is searched). `watched` are the kinds in `flagged`
+    or `kept_out`.
     """
 
     actions: Mapping[str, Action]
@@ -42,10 +39,7 @@ class Ruling:
         return not self.watched
 
     def masked(self, text: str) -> str:
-        """Return a text with its kept-out values masked.
-
-        This is for texts other than memories: notes, answers and inputs.
-        """
+        """Return a text with its kept-out values masked. Use it for notes, answers and inputs, not for memories."""
         return sensitive.mask(text, self.spans(text)) if self.kept_out else text
 
     def spans(self, text: str) -> list[Span]:
@@ -55,8 +49,7 @@ class Ruling:
         return novelty.find(text, self.kept_out)
 
     def masked_in(self, value: Any) -> Any:
-        """Return a JSON value in which the kept-out values are masked in every string, in every name, and in long
-        numbers."""
+        """Return a JSON value with the kept-out values masked in every string, name and long number."""
         if isinstance(value, str):
             return self.masked(value)
         if isinstance(value, int | float) and len(str(value)) >= SHORTEST_NUMBER:
@@ -74,8 +67,10 @@ Looked = Mapping[tuple[Ruling, str | None, str], Spans | TooMuch]
 
 
 class Clean(NamedTuple):
-    """The texts and paths in which `rules` found nothing. `texts` has pairs of SHA-256 digests: that of the memory's
-    earlier text (None: it had none), and that of the new text."""
+    """The texts and paths in which `rules` found nothing.
+
+    `texts` has pairs of SHA-256 digests: of the memory's earlier text (None: no text), and of the new text.
+    """
 
     rules: Ruling | None
     texts: frozenset[tuple[str | None, str]]
@@ -87,7 +82,7 @@ NOTHING_CLEAN = Clean(None, frozenset(), frozenset())
 
 @lru_cache(maxsize=256)
 def ruling(store_rules: str, hub_rules: str | None) -> Ruling:
-    """Return the ruling for the JSON texts `{kind: action}` of a store and of the hub (None: the hub has no rules)."""
+    """Return the ruling for the rules of a store and of the hub (None: no rules), each JSON `{kind: action}`."""
     own, hubs = _read(store_rules), _read(hub_rules)
     actions = {name: own.get(name) or hubs.get(name) or kind.default for name, kind in KINDS.items()}
     flagged = frozenset(name for name, action in actions.items() if action == Action.FLAG)
@@ -98,8 +93,10 @@ def ruling(store_rules: str, hub_rules: str | None) -> Ruling:
 
 
 def actions_of(store_rules: str, hub_rules: str | None) -> Mapping[str, Action]:
-    """Return {kind: action}. The store's rule comes first, then the hub's (None: the hub has no rules), then the kind's
-    default."""
+    """Return {kind: action}: the store's action, or else the hub's, or else the kind's default.
+
+    `hub_rules` None: the hub has no rules.
+    """
     return ruling(store_rules, hub_rules).actions
 
 

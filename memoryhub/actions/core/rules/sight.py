@@ -1,4 +1,4 @@
-"""Finds out which memories an agent sees in a memory store whose path rules hide some memories from the agent."""
+"""Finds out which memories an agent sees, where path rules hide some memories from the agent."""
 
 from datetime import UTC, date, datetime
 
@@ -30,8 +30,7 @@ class Sight:
         self._many: ManyPaths | None = None
 
     def sees(self, path: str) -> bool:
-        """Return whether the agent sees a memory at a path. Raises ToolError if deciding about all paths would take too
-        long."""
+        """Return whether the agent sees a memory at a path. Raises ToolError if deciding would take too long."""
         if path not in self._known:
             self._known[path] = not self._decision(path).hides
         return self._known[path]
@@ -46,8 +45,10 @@ class Sight:
             raise ToolError(results.too_many_to_see()) from None
 
     def hides_at(self, store_id: str, path: str) -> bool:
-        """Return whether a hidden memory can be at a path, under it or above it. Call it only if the agent sees nothing
-        at, under or above the path."""
+        """Return whether a hidden memory can be at a path, under it or above it.
+
+        Call it only if the agent sees nothing at these places.
+        """
         if not self.sees(path) or sql.one(sql.PATH_TAKEN, store_id, path) or sql.one(sql.DIRECTORY_AT, store_id, path):
             return True
         above = paths.ancestors(path)[1:]
@@ -59,13 +60,15 @@ class Sight:
 
 
 def sees(sight: Sight | None, *paths: str | None) -> bool:
-    """Return whether an actor with this sight (None: sees everything) sees memories at all of these paths. A redacted
-    path is None. It may have been a hidden path, so only an actor who sees everything sees the memories at it."""
+    """Return whether an actor with this sight (None: sees everything) sees memories at all of these paths.
+
+    A path of None was redacted. Only an actor who sees everything sees a memory at it.
+    """
     return sight is None or all(path is not None and sight.sees(path) for path in paths)
 
 
 def sight_of(rules: str, actor: Actor, at: datetime) -> Sight | None:
-    """Return what an actor sees under the path rules of a store (JSON text), or None if the actor sees everything."""
+    """Return what an actor sees under a store's path rules (JSON text); None if the actor sees everything."""
     if rules == NO_RULES or actor.kind != ActorKind.KEY:
         return None
     prepared, doer = path_rules.of_text(rules, day_of(at)), Doer(str(actor.id), str(actor.author_id))

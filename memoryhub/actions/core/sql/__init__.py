@@ -1,8 +1,7 @@
-"""The hub's SQL, for what the ORM cannot do well.
+"""The hub's SQL, for what the ORM cannot do well: tool calls, and queries about the past.
 
-These are the statements of tool calls, where the ORM is ten times slower, and queries about the past that the ORM
-cannot express. Every statement is written once, with `%s`, which `statements` replaces by `?` for SQLite. Rows are
-tuples with the columns that the statement names.
+Every statement is written once, with `%s`, which `statements` replaces by `?` for SQLite. Rows are tuples with the
+columns that the statement names.
 """
 
 from collections.abc import Sequence
@@ -51,11 +50,7 @@ def keep_snapshot() -> None:
 
 
 def rewrite() -> None:
-    """Rewrite SQLite's whole file; on PostgreSQL, update the planner's statistics. Call it outside a transaction.
-
-    SQLite's temporary copy goes to a file in SQLITE_TMPDIR, on a separate connection. Other connections keep temporary
-    data in memory, where the copy would need as much space as the whole database.
-    """
+    """Rewrite SQLite's whole file; on PostgreSQL, update the planner's statistics. Call it outside a transaction."""
     if not IS_SQLITE:
         connect()
         run(Statement("ANALYZE"))
@@ -63,6 +58,7 @@ def rewrite() -> None:
     own = connection.copy()
     try:
         own.ensure_connection()
+        # The temporary copy goes to a file in SQLITE_TMPDIR; in memory, it would need as much space as the database.
         for statement in ("PRAGMA temp_store=FILE", "PRAGMA cache_size=-16384", "VACUUM"):
             own.connection.execute(statement)
     finally:
@@ -70,17 +66,16 @@ def rewrite() -> None:
 
 
 def bytes_in_use() -> int:
-    """Return how many bytes the used pages of SQLite's file have: about the size of the file after a rewrite. Call it
-    only on SQLite."""
+    """Return how many bytes the used pages of SQLite's file have. Call it only on SQLite."""
     connect()
     size, count, free = (one(Statement(f"PRAGMA {name}")) for name in ("page_size", "page_count", "freelist_count"))
     return int(size[0]) * (int(count[0]) - int(free[0])) if size and count and free else 0
 
 
 def empty_log() -> bool:
-    """Empty SQLite's write-ahead log, outside a transaction.
+    """Empty SQLite's write-ahead log, outside a transaction. Return False if a reader prevented this.
 
-    Return False if a reader prevented this; always True on PostgreSQL.
+    Always True on PostgreSQL.
     """
     connect()
     row = one(Statement("PRAGMA wal_checkpoint(TRUNCATE)")) if IS_SQLITE else (0,)
@@ -94,10 +89,7 @@ def moment(at: datetime) -> object:
 
 
 def data_version() -> object:
-    """Return a value that changes whenever another connection commits to SQLite's file.
-
-    Each connection has its own values. Call it in a transaction.
-    """
+    """Return a value that changes whenever another connection commits to SQLite's file. Call it in a transaction."""
     return connections[DEFAULT_DB_ALIAS].connection, one(_DATA_VERSION)
 
 
@@ -331,10 +323,10 @@ Span = tuple[int, str, int, int]
 
 
 def reads_in(store: str, memory: str, spans: Sequence[Span], most: int) -> list[Row]:
-    """Return (number of the span, how many reads, seq of the newest read, first scanned seq) for each of the `spans` in
-    which the memory was read.
+    """Return a row for each of the `spans` in which the memory was read.
 
-    In each span, only the newest `most` entries are scanned.
+    A row has the number of the span, how many reads, seq of the newest read, first scanned seq. In each span, only the
+    newest `most` entries are scanned.
     """
     if not spans:
         return []
@@ -374,7 +366,7 @@ def which_memories(store: str, paths: Sequence[str]) -> Question:
 
 
 def count_directories(store: str, paths: Sequence[str], memories: int, size: int, at: object) -> None:
-    """Add `memories` and `size` to the counters of these directories, and set the time of their last change."""
+    """Add `memories` and `size` to the counters of these directories. `at` is the time of the change."""
     text = (
         "update memoryhub_directory set memory_count = memory_count + %s, total_bytes = total_bytes + %s,"
         " changed_at = %s where store_id = %s and path in ({paths})"

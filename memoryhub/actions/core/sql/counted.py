@@ -9,10 +9,9 @@ from memoryhub.actions.core.sql import Statement
 
 
 def counted(queries: Iterable[QuerySet[Any, Any]]) -> tuple[Statement, tuple[object, ...]]:
-    """Return the statement that counts the rows of each of the `queries`, and the values for its placeholders.
+    """Return the statement that counts the rows of each query, and the values for its placeholders.
 
-    Django takes several times as long to build this statement as a database to run it. A caller that counts often keeps
-    the statement, and runs it again with other values.
+    Keep the statement if you count often: Django needs several times as long to build it as a database to run it.
     """
     parts = [query.query.sql_with_params() for query in queries]
     counts = ", ".join(f"(select count(*) from ({part}) counted)" for part, _ in parts)

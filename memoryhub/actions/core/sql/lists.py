@@ -1,5 +1,7 @@
-"""The SQL of the API's reads (one memory or version, and pages by key) and of the conditions of path rules. The cost of
-a statement does not depend on the store's size."""
+"""The SQL of the API's reads (one memory or version, and pages by key) and of the conditions of path rules.
+
+The cost of a statement does not depend on the store's size.
+"""
 
 import json
 from collections.abc import Sequence
@@ -64,8 +66,7 @@ CHILDREN = Statement(
 def children(store: str, prefix: str, start: str, high: str, limit: int) -> list[str]:
     """Return the first memory of each direct child of a directory, in byte order of paths; at most `limit`.
 
-    `prefix` is the directory's path with its final slash. The search covers the paths from `start` up to, not
-    including, `high`. Each child takes one index search, even if it contains many memories.
+    `prefix` is the directory's path with its final slash. Paths from `start` up to, not including, `high` count.
     """
     name = len(prefix) + 1
     found = sql.rows(CHILDREN, store, start, high, store, name, name, name, high, limit)
@@ -82,8 +83,8 @@ def memories_at(store: str, places: Sequence[str], *, full: bool) -> list[Row]:
 
 
 def moment(value: datetime | str) -> str:
-    """Return a time in the format of the API. `value` is the time as the database's driver returns it: SQLite's driver
-    returns text without a zone."""
+    """Return a time in the format of the API. `value` is what the database's driver returns (SQLite: text without a
+    zone)."""
     if isinstance(value, datetime):
         return chain.moment(value)
     return value.replace(" ", "T") + ("Z" if "." in value else ".000000Z")
@@ -117,8 +118,7 @@ Condition = tuple[str, tuple[object, ...]]
 
 
 def version(store: str, version_id: str, *, full: bool) -> Row | None:
-    """Return one version of a store, with the actors who wrote it and redacted it; None if the store has no such
-    version."""
+    """Return one version of a store, with the actors who wrote it and redacted it; None if there is no such version."""
     found = select_versions([("v.store_id = %s and v.id = %s", (store, version_id))], BY_SEQ, 1, full=full)
     return found[0] if found else None
 
@@ -134,7 +134,7 @@ def select_versions(
 ) -> list[Row]:
     """Return the versions that meet all conditions, with their actors. `full` adds the text.
 
-    `entries` is a condition on audit entries; with it, only the versions that such entries made are returned.
+    With `entries`, a condition on audit entries, only versions of these entries are returned.
     """
     table = _VERSIONS if entries is None else _OF_ENTRIES
     before, values = ("", ()) if entries is None else (_ENTRIES.format(column=entries[0]), entries[1])
@@ -145,8 +145,7 @@ def select_versions(
 
 
 def last_looked_at(conditions: Sequence[Condition], order: str, columns: str, most: int) -> Row | None:
-    """Return `columns` of the `most`-th version that meets the conditions, in the order `order`; None if fewer versions
-    meet them."""
+    """Return `columns` of the `most`-th version that meets the conditions; None if fewer versions meet them."""
     text = f"select {columns} from {_VERSIONS}{_where(conditions)} order by {order} limit 1 offset %s"
     return sql.one(Statement(text), *_values(conditions), most - 1)
 
@@ -159,9 +158,9 @@ def last_entry_looked_at(column: str, chain_id: str, value: str, seq: int, most:
 
 
 def origin_of(type: str, id: str) -> Condition:
-    """Return the condition that a version was imported and its original author is this actor. It searches the version's
-    origin, which is compact JSON."""
+    """Return the condition that a version was imported and that this actor is its original author."""
     named = f'"type":{_json(type)}', f'"id":{_json(id)}'
+    # The version's origin is compact JSON.
     return f"v.origin is not null and {_FIND}(v.origin, %s) > 0 and {_FIND}(v.origin, %s) > 0", named
 
 
@@ -202,10 +201,7 @@ def with_open_finding(store: str, memories: Sequence[str]) -> set[str]:
 
 
 def has_merged(store: str, agent: str) -> bool:
-    """Return whether a person has merged a proposal of an agent, or a part of one.
-
-    A proposal that was merged without a person, as that of a dream can be, does not count.
-    """
+    """Return whether a person has merged a proposal of an agent, or a part of one."""
     sql.connect()
     return sql.one(_MERGED, store, agent) is not None
 

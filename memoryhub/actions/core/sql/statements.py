@@ -1,9 +1,7 @@
 """Runs the hub's SQL on the driver's own connection, inside the transaction that Django has opened.
 
-Each wait for PostgreSQL is a round trip. So the reads of an act are sent together (`ask_ahead`), and its writes wait
-for the next read or, at the latest, for the commit (`commit`). psycopg's pipeline sends the statements of one round
-trip in their order, and each statement sees everything that was committed before it begins. SQLite has no server, so
-each statement runs at once.
+On PostgreSQL, each wait is a round trip. So the reads of an act are sent together (`ask_ahead`). Its writes wait for
+the next read or for the commit (`commit`). SQLite has no server, so each statement runs at once.
 """
 
 import re
@@ -25,8 +23,10 @@ _thread = threading.local()
 
 
 class Statement:
-    """A statement in the dialect of the current database. `locking` is appended on PostgreSQL only. `table` is the
-    table that the statement changes, or None."""
+    """A statement in the dialect of the current database. `locking` is appended on PostgreSQL only.
+
+    `table` is the table that the statement changes, or None.
+    """
 
     __slots__ = ("table", "text")
 
@@ -49,8 +49,7 @@ def connect() -> None:
 
 
 def first(statement: Statement, *values: object) -> Row | None:
-    """Open the connection, and return the first row of the first read of a request, or None. On PostgreSQL, this read
-    also tests the connection that came from the pool."""
+    """Return the first row of the first read of a request, or None. On PostgreSQL, the read tests the connection."""
     if not _SQLITE and connections[DEFAULT_DB_ALIAS].connection is None:
         found = pooled.ask(connect, statement.text, values)
         if found is not None:
@@ -88,7 +87,7 @@ def rows(statement: Statement, *values: object) -> list[Row]:
 
 
 def run(statement: Statement, *values: object) -> None:
-    """Run a write. On PostgreSQL, after `begin`, it waits and is sent with the next read or with the commit."""
+    """Run a write. On PostgreSQL, after `begin`, it is sent with the next read or with the commit."""
     batch: _Batch | None = None if _SQLITE else _batch()
     if batch is None:
         _run(statement, values)
@@ -108,8 +107,7 @@ def run_each(statement: Statement, rows: Iterable[Sequence[object]]) -> None:
 
 
 def find_or_add(read: Question, statement: Statement, *values: object) -> Row | None:
-    """Insert a row, and return None. If there is already a row with the same key, return that row, as `read` returns
-    it.
+    """Insert a row, and return None. If the key exists, return its row, as `read` returns it.
 
     `statement` is an insert with `on conflict do nothing`. A lock must keep others from inserting the same row.
     """
@@ -149,8 +147,7 @@ def _batch() -> _Batch | None:
 
 
 def begin() -> None:
-    """On PostgreSQL, let the writes of the newly opened transaction wait until `commit`. Always call `end`
-    afterwards."""
+    """On PostgreSQL, let the transaction's writes wait until `commit`. Always call `end` afterwards."""
     connect()
     if not _SQLITE:
         database = connections[DEFAULT_DB_ALIAS]
@@ -166,8 +163,7 @@ def end() -> None:
 
 
 def commit() -> None:
-    """Send the waiting writes together with the commit; inside another transaction, send only the writes. Django's own
-    commit then sends nothing, because the transaction is over."""
+    """Send the waiting writes together with the commit; inside another transaction, without the commit."""
     batch = _batch()
     if batch is not None and batch.writes:
         with _thread.driver.pipeline():
@@ -180,8 +176,10 @@ _BEGIN, _COMMIT = Statement("begin"), Statement("commit")
 
 
 def ask_ahead(questions: Iterable[Question]) -> None:
-    """On PostgreSQL, send all these reads in one round trip, in this order. `one` and `rows` then return their answers
-    without a query, unless the act has written to the same tables since."""
+    """On PostgreSQL, send all these reads in one round trip, in this order.
+
+    `one` and `rows` then return their answers without a query, unless the act has written to the same tables since.
+    """
     if _batch() is not None:
         asked = list(questions)
         for question, answer in zip(asked, _answers(asked), strict=True):
@@ -189,10 +187,7 @@ def ask_ahead(questions: Iterable[Question]) -> None:
 
 
 def know(question: Question, answer: list[Row]) -> None:
-    """Store the answer to a read, so that the read need not be sent: the caller knows the answer from other reads.
-
-    `one` and `rows` then return this answer, as after `ask_ahead`.
-    """
+    """Store the answer to a read, so that `one` and `rows` return the answer without a query."""
     batch = _batch()
     if batch is not None:
         batch.answers[question[0].text, tuple(question[1])] = answer

@@ -37,8 +37,8 @@ _thread = threading.local()
 class Last:
     """Times of this process's last events, on the monotonic clock.
 
-    `committed`: its last commit. `in_vain`: the start of its last failed wait for SQLite's write lock, which another
-    process held. `full`: PostgreSQL's last error that its disk was full; it may still accept writes that need no page.
+    `committed` is its last commit. `in_vain` is the start of its last failed wait for SQLite's write lock. `full` is
+    PostgreSQL's last error that its disk was full.
     """
 
     committed = float("-inf")
@@ -55,9 +55,9 @@ def is_open() -> bool:
 def writing() -> Iterator[None]:
     """Open a transaction that commits completely or not at all. Inside another one, join it.
 
-    SQLite takes its write lock at the start (`BEGIN IMMEDIATE`). On PostgreSQL, callers lock the rows of the store, its
-    chain and the hub's chain, in this order. Raises seals.Unsealed, and commits nothing, if a governing row was changed
-    and no audit entry followed.
+    SQLite takes its write lock at the start. On PostgreSQL, callers lock the rows of the store, its chain and the hub's
+    chain, in this order. Raises seals.Unsealed, and commits nothing, if a governing row was changed and no audit entry
+    followed.
     """
     if is_open():
         try:
@@ -81,8 +81,8 @@ def writing() -> Iterator[None]:
 
 
 def _require_a_chance(arrived: float) -> None:
-    """Raise "database is locked" if a wait for another process has failed since this thread arrived. So a thread waits
-    at most twice as long as SQLite does, however many threads queue."""
+    """Raise "database is locked" if a wait for another process has failed since this thread `arrived`."""
+    # So a thread waits at most twice as long as SQLite does, however many threads queue.
     if arrived <= Last.in_vain:
         raise OperationalError("database is locked")
 
@@ -158,11 +158,9 @@ class _Job(Generic[T]):
 
 
 class NotTogether(BaseException):
-    """The committer cannot answer a request of `answer_together`; another thread must.
+    """The committer cannot answer a request of `answer_together`; another thread must."""
 
-    It is no `Exception`, so that code which turns exceptions into answers does not catch it.
-    """
-
+    # No Exception, so that code which turns exceptions into answers does not catch it.
     def __init__(self, cause: BaseException | None = None) -> None:
         super().__init__(str(cause))
         self.cause = cause
@@ -170,8 +168,7 @@ class NotTogether(BaseException):
 
 
 class _Request(_Job[T]):
-    """A whole request, of which a write is only one part. Even if the write fails, the request has an answer. So the
-    error of the write is noted where it is raised."""
+    """A whole request, of which a write is only a part. If the write fails, the request still has an answer."""
 
     __slots__ = ("done",)
 
@@ -221,11 +218,9 @@ _committer_runs = threading.Event()
 
 @contextmanager
 def my_turn() -> Iterator[None]:
-    """Let the committer and the callers run Python in turns. A caller's turn ends at `together`, or with this block.
+    """Let the committer and the callers run Python in turns. A turn ends at `together`, or with this block.
 
-    Every SQL statement releases Python's global lock. Without turns, another thread could take that lock, and the
-    committer would wait twice per statement: this costs a third of the throughput. A thread that waits for the disk or
-    a database lock gives up its turn. Do not wait for a client inside the block.
+    A thread that waits for the disk or a database lock gives up its turn. Do not wait for a client inside the block.
     """
     if not _committer_runs.is_set() or _is_in_group():
         yield
@@ -247,7 +242,7 @@ def is_busy() -> bool:
 
 
 def tidy_up() -> None:
-    """Reset the state that a request left in this thread when it was stopped at any step, even in this function."""
+    """Reset the state that a stopped request left in this thread, even if it was stopped in this function."""
     _turn.give_up()
     pace.stop_giving_way()
     _thread.depth, _thread.in_group, _thread.failure = 0, False, None
@@ -261,10 +256,10 @@ watch = Watch(tidy_up)
 
 
 def together(work: Callable[[], T], whose: object = None) -> T:
-    """Run work that uses `writing`, and return its result after its commit; `whose` is the id of the calling key.
+    """Run work that uses `writing`, and return its result after its commit. `whose` is the id of the calling key.
 
-    If the committer runs, it commits all queued work in one transaction, and answers no one before the commit. Work
-    must be repeatable: if one piece fails, all are run again, each in its own transaction. A database error fails all.
+    If the committer runs, it commits all queued work in one transaction. Work must be repeatable: if one piece fails,
+    all are run again, each in its own transaction. A database error fails all.
     """
     if not _committer_runs.is_set() or getattr(_thread, "is_committer", False):
         return work()
@@ -285,13 +280,11 @@ def answer_together(
     whose: object = None,
     most_waiting: int,
 ) -> bool:
-    """Let the committer answer a whole request. After the commit it calls `done` with the answer or the error.
+    """Let the committer answer a whole request. After the commit, it calls `done` with the answer or the error.
 
-    Without its SQL, a call takes less time than a switch to another thread. So one thread, the committer, answers all
-    queued requests in order and commits them together. If the error is NotTogether, another thread must answer.
-
-    Returns False, and does nothing, if the committer does not run, if `most_waiting` requests wait, or if half as many
-    of the same key (`whose`) wait. Work must be repeatable, as in `together`.
+    If the error is NotTogether, another thread must answer. Work must be repeatable, as in `together`. Return False,
+    and do nothing, if the committer does not run, if `most_waiting` requests wait, or if half as many of the same key
+    (`whose`) wait.
     """
     if not _committer_runs.is_set() or not _jobs.has_place(whose, most_waiting):
         return False
@@ -302,8 +295,8 @@ def answer_together(
 def require_own_thread(error: BaseException | None = None) -> None:
     """Raise NotTogether if the committer runs this request but another thread must answer it.
 
-    Call it without `error` before the request has done anything: it raises in the committer's thread. Call it with the
-    `error` of a failed request: inside a group of requests, it raises; outside a group, it only notes the error.
+    Call it without `error` before the request does anything, or with the `error` of a failed request. Outside a group
+    of requests, it only notes the error.
     """
     if _is_in_group() or (error is None and getattr(_thread, "is_committer", False)):
         raise NotTogether(error)
@@ -334,7 +327,7 @@ def _commit_forever() -> None:
 
 
 def _answer(jobs: list[_Job[Any]]) -> None:
-    """Commit the jobs and notify their callers. A job that came before `Last.in_vain` fails: it has waited enough."""
+    """Commit the jobs and notify their callers. A job that came before `Last.in_vain` fails."""
     late = [job for job in jobs if job.arrived <= Last.in_vain]
     _fail(late, OperationalError("database is locked"))
     rest = [job for job in jobs if job.error is None]
@@ -395,6 +388,6 @@ def _commit_apart(jobs: list[_Job[Any]]) -> None:
 
 
 def _fail(jobs: list[_Job[Any]], error: BaseException) -> None:
-    """Set a database error (locked, full, gone) on all jobs, because each of them would also wait and fail."""
+    """Set a database error (locked, full, gone) on all jobs."""
     for job in jobs:
         job.error = error

@@ -1,8 +1,6 @@
-"""For work that may wait: it gives way to all others who write. It writes in short transactions, and rests between
-them.
+"""For work that may wait: it writes in short transactions and rests between them, so that others can write.
 
-The database does not hand on its write lock in turns: work that took the lock again at once would keep all others
-waiting.
+A database does not hand on its write lock in turns.
 """
 
 import threading
@@ -24,8 +22,10 @@ _thread = threading.local()
 
 
 class _Last:
-    """Times on the monotonic clock: `asked` is when a thread that does not give way last began to write, and
-    `rest_until` is the time until which all work that gives way rests."""
+    """Times on the monotonic clock. `asked` is when a thread that does not give way last began to write.
+
+    `rest_until` is the time until which all work that gives way rests.
+    """
 
     asked = float("-inf")
     rest_until = float("-inf")
@@ -35,8 +35,7 @@ class _Last:
 def giving_way(*, to_other_processes: bool = False) -> Iterator[None]:
     """Let the writes of this thread inside the block give way to the other threads of this process.
 
-    With `to_other_processes`, this thread rests after each transaction, because it cannot see whether other processes
-    write.
+    With `to_other_processes`, this thread rests after each transaction.
     """
     before = _way()
     _thread.way = "always" if to_other_processes else "asked"
@@ -56,14 +55,12 @@ def stop_giving_way() -> None:
 
 
 def others_write() -> bool:
-    """Return whether a thread that does not give way has begun to write in this process within the last RECENT
-    seconds."""
+    """Return whether another thread has begun to write in the last RECENT seconds, without giving way."""
     return time.monotonic() - _Last.asked < RECENT
 
 
 def arrive() -> None:
-    """Begin to write. A thread that gives way first rests until `_Last.rest_until`, as long as others write. If it
-    gives way to other processes too, it rests in any case."""
+    """Begin to write. A thread that gives way first rests while others write."""
     if not _way():
         _Last.asked = time.monotonic()
         return
@@ -72,7 +69,7 @@ def arrive() -> None:
 
 
 def begin() -> float:
-    """Note that a transaction of this thread begins and holds its locks from now on; return the current time."""
+    """Note that a transaction of this thread begins; return the current time."""
     _thread.began = now = time.monotonic()
     return now
 
@@ -85,8 +82,10 @@ def end() -> None:
 
 
 def some(items: Iterable[T], short: float = SHORT) -> Iterator[T]:
-    """Yield items until the transaction has lasted `short` seconds while others write, or LONG seconds otherwise. At
-    least one item is yielded."""
+    """Yield at least one item, and more until the transaction has lasted LONG seconds.
+
+    While others write, the time is `short` seconds.
+    """
     began = time.monotonic()
     for number, item in enumerate(items):
         if number and _is_enough(time.monotonic() - began, short):
@@ -99,16 +98,16 @@ def _is_enough(seconds: float, short: float = SHORT) -> bool:
 
 
 class Size:
-    """The number of items for the next transaction of some work: at most `most`, and at least a fifth of that, because
-    each transaction has a fixed cost."""
+    """The number of items for the next transaction of some work: at most `most`, and at least a fifth of `most`."""
 
     def __init__(self, most: int) -> None:
         self.most = self.next = most
 
     def learn(self, done: int, taken: int, short: float = SHORT) -> None:
-        """At the end of a transaction, adapt the number of items for the next one: `taken` items were planned for this
-        transaction, and `done` of them were done. `short` is how many seconds a transaction may last while others
-        write."""
+        """Adapt the number of items for the next transaction: of the `taken` items of this one, `done` were done.
+
+        `short` is how many seconds a transaction may last while others write.
+        """
         if not taken:
             return
         is_enough = _is_enough(time.monotonic() - _thread.began, short)

@@ -1,8 +1,7 @@
 """Remembers the values of keys, stores and settings that the committer has read, until someone changes them.
 
-Rows are remembered only if every change of them is noticed: a commit of another connection changes SQLite's
-`data_version`, which is read at the start of each transaction, and `models.sealed` counts this thread's own changes of
-governing rows. So a revoked key is refused from the next transaction on, as if the key had been read again.
+Every change is noticed: `data_version` shows commits of other connections, and `models.sealed` this thread's own
+changes. So a revoked key is refused from the next transaction on.
 """
 
 import threading
@@ -20,8 +19,7 @@ _thread = threading.local()
 
 
 class _Facts:
-    """The values that one thread remembers, and the state of the database (`as_of`, `changes`) in which they were
-    read."""
+    """The values that one thread remembers, and the state of the database in which they were read."""
 
     __slots__ = ("as_of", "changes", "values")
 
@@ -32,8 +30,7 @@ class _Facts:
 
 
 def begin() -> None:
-    """Let this thread remember values until `end`. Call it at the start of a transaction that holds SQLite's write
-    lock."""
+    """Let this thread remember values until `end`. The transaction holds SQLite's write lock."""
     facts: _Facts | None = getattr(_thread, "facts", None)
     if facts is None:
         facts = _thread.facts = _Facts()
@@ -45,8 +42,7 @@ def begin() -> None:
 
 
 def end(*, committed: bool) -> None:
-    """Stop remembering until the next `begin`. Values that were read in a transaction without a commit are
-    forgotten."""
+    """Stop remembering until the next `begin`. Without a commit, values of the transaction are forgotten."""
     facts, _thread.now = getattr(_thread, "now", None), None
     if facts is not None and not committed:
         facts.values.clear()

@@ -13,8 +13,8 @@ from memoryhub.actions.core import sql
 def snapshot() -> Iterator[None]:
     """Let every read in the block see the database as it was at the first read. Writers do not wait.
 
-    The caller cannot write. Inside an open transaction, `snapshot` does nothing. If a read may fail, put it into its
-    own `transaction.atomic()`: otherwise PostgreSQL answers no more queries after an error.
+    The caller cannot write. Inside an open transaction, `snapshot` does nothing. Put a read that may fail into its own
+    `transaction.atomic()`, because PostgreSQL answers no more queries after an error.
     """
     if connection.in_atomic_block:
         yield

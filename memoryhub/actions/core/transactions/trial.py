@@ -12,11 +12,9 @@ class _Over(Exception):
 
 @contextmanager
 def without_effect() -> Iterator[None]:
-    """Open a transaction like `writing`, and roll it back at the end of the block. Raises RuntimeError inside another
-    one.
+    """Open a transaction like `writing`, and roll it back at the end of the block.
 
-    Keep the block short, because other writers wait for its end (on PostgreSQL only those of the same memory store).
-    Reads inside the block see its writes, which never become permanent.
+    Keep the block short, because other writers wait. Raises RuntimeError inside another transaction.
     """
     if is_open():
         raise RuntimeError("a trial cannot undo a part of a transaction")

@@ -33,10 +33,9 @@ class Turn:
 
     @contextmanager
     def in_slices(self) -> Iterator[Callable[[], None]]:
-        """Do long work in slices. The yielded function ends a slice: it lets other threads take the lock, then takes it
-        again.
+        """Do long work in slices. The yielded function ends a slice: it lets other threads take the lock for a while.
 
-        Only one thread at a time does such work, so that others wait for at most one slice.
+        Only one thread at a time does such work.
         """
         self.give_up()
         with self.long_work:

@@ -22,19 +22,17 @@ MOST_KEPT = 1024
 
 
 class Lines(Generic[T]):
-    """Jobs that wait for a thread, in one queue per key. The next job is one of the key that used the least time.
+    """Jobs that wait for a thread, in one queue per key. The key that used the least time is next.
 
-    A new key starts with the time that a key with constant work would have used by now. So no key saves up turns, and
-    new keys do not delay others beyond their share. A key with few jobs waits only for the running job, not for the
-    queued jobs of another key. The key `None` is for jobs without a key.
+    A new key starts with the time that a key with constant work would have used by now. The key `None` is for jobs
+    without a key.
     """
 
     def __init__(self, *, most_at_once: int | None = None, slow_ones_rest: bool = False) -> None:
-        """Set the bounds of each key.
+        """Set the bounds of each key. At most `most_at_once` jobs of a key are ready or running.
 
-        With `most_at_once`, at most that many jobs of a key are ready or running; its other jobs wait in a second
-        queue, aside. With `slow_ones_rest`, the jobs of a key with slow jobs also wait aside until other keys have had
-        their share.
+        The key's other jobs wait aside. With `slow_ones_rest`, the jobs of a key with slow jobs also wait aside until
+        other keys have had their share.
         """
         self._most_at_once, self._slow_ones_rest = most_at_once, slow_ones_rest
         self._ready: dict[object, deque[T]] = {}
@@ -84,7 +82,7 @@ class Lines(Generic[T]):
             self._raised.add(whose)
 
     def get(self) -> tuple[object, T]:
-        """Wait for the next job; return (key, job). When the job has ended, call `took`, or `charge` and `done`."""
+        """Wait for the next job; return (key, job). Call `took`, or `charge` and `done`, when the job has ended."""
         while True:
             with self._lock:
                 now = time.monotonic()
@@ -119,8 +117,7 @@ class Lines(Generic[T]):
         return min(self._ready, key=self._had.__getitem__)
 
     def _forget(self) -> None:
-        """Forget the used time of the keys that used the least, except keys with ready jobs. The MOST_KEPT // 2 keys
-        that used the most are kept. This hardly changes the order of turns."""
+        """Forget the used time of the least used keys without ready jobs; keep MOST_KEPT // 2 keys."""
         kept = sorted(self._had, key=self._had.__getitem__)[-MOST_KEPT // 2 :]
         self._had = {whose: self._had[whose] for whose in {*kept, *self._ready}}
         self._slow = {whose: until for whose, until in self._slow.items() if until > time.monotonic()}
@@ -149,10 +146,7 @@ class Lines(Generic[T]):
 
     @contextmanager
     def time_of(self, whose: object) -> Iterator[None]:
-        """Charge to this key the processor time that is used in the block.
-
-        Time in which a busy machine ran other work does not count.
-        """
+        """Charge the processor time of the block to this key."""
         began = time.thread_time()
         try:
             yield
@@ -177,8 +171,10 @@ class Lines(Generic[T]):
             self._beside.setdefault(whose, deque()).extendleft(reversed(ready))
 
     def withdraw(self, is_late: Callable[[T], bool]) -> list[T]:
-        """From the front of each key's waiting jobs, ready or aside, take out the jobs for which `is_late` returns
-        True, and return them. A job that waits behind one that is not late stays."""
+        """Take out the late jobs from the front of each key's queues, and return them.
+
+        A job that waits behind one that is not late stays.
+        """
         withdrawn: list[T] = []
         with self._lock:
             for whose in {*self._ready, *self._beside}:
@@ -216,8 +212,5 @@ class Lines(Generic[T]):
         return self._count
 
     def has_place(self, whose: object, most_waiting: int) -> bool:
-        """Return whether one more job may wait.
-
-        The limits are `most_waiting` jobs in all, and half as many of one key.
-        """
+        """Return whether one more job may wait: at most `most_waiting` jobs in all, and half as many of one key."""
         return self._count < most_waiting and (whose is None or self.waiting(whose) * 2 < most_waiting)

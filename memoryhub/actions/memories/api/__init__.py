@@ -1,9 +1,8 @@
 """The calls of the API on one memory: create, retrieve, update and delete.
 
-Each call runs once and has its audit entry. The entry's input has ids and paths, but neither a text nor the digest of a
-text: the version that the entry names has them. Every function raises ToolError (also PathConflict and
-PreconditionFailed), calls.NotRun and tree.NoSuchStore. Functions with a memory's id also raise NoSuchMemory, and then
-write no entry.
+Each call has its audit entry, with ids and paths, but neither a text nor its digest. Every function raises ToolError
+(also PathConflict and PreconditionFailed), calls.NotRun and tree.NoSuchStore. Functions with a memory's id also raise
+NoSuchMemory, and then write no entry.
 """
 
 import hashlib
@@ -71,8 +70,7 @@ def create(store_id: str, path: str, content: str, asked: Asked) -> MemoryTold:
 
 
 def retrieve(store_id: str, memory_id: str, asked: Asked, *, full: bool) -> MemoryTold:
-    """Return a memory. Only a full view has its text, and only a full view is recorded as a read, with an entry. Raises
-    NoSuchMemory."""
+    """Return a memory. With `full`, it has its text, and the read has an entry. Raises NoSuchMemory."""
     if full:
         details = {"memory": memory_id}
         return _on_store(store_id, asked, Record("view"), details, lambda store: _retrieve(store, memory_id))
@@ -85,10 +83,8 @@ def retrieve(store_id: str, memory_id: str, asked: Asked, *, full: bool) -> Memo
 
 
 def update(store_id: str, memory_id: str, change: Change, asked: Asked) -> MemoryTold:
-    """Write a new text, a new path or both as one version, and return the memory.
-
-    If nothing changes, only an entry is written.
-    """
+    """Write a new text, a new path or both as one version, and return the memory. Without a change, write only an
+    entry."""
     command = "edit" if change.content is not None else "rename"
     details = {"memory": memory_id, "new_path": change.path, "precondition": _named(change.expected)}
     record = Record(command, new_path=change.path, memory=memory_id)
@@ -118,8 +114,7 @@ def _on_store(
     store_id: str, asked: Asked, record: Record, told: Told, do: Callable[[Tree], tuple[T, Record]],
     looked: Looked | None = None,
 ) -> T:  # fmt: skip
-    """Run `do` with `requests.on_store`. The entry's input is `told`, with kept-out values masked. If `do` raises
-    NoSuchMemory, there is no entry."""
+    """Run `do` with `requests.on_store`; `told`, masked, is the entry's input. NoSuchMemory makes no entry."""
 
     def work(store: Tree) -> tuple[T | Exception, Record | None]:
         store.looked = looked or {}
@@ -151,8 +146,7 @@ def _refused(store: Tree, record: Record, error: ToolError, told: Told) -> tuple
 
 
 def note_call(store_id: str, asked: Asked) -> None:
-    """Count a call that writes no entry, if the store limits calls. Also update the time of the key's last use, at most
-    once a minute."""
+    """Count a call that writes no entry, if the store limits calls, and note the use of the key."""
     sql.connect()
     counts = settings.MEMORYHUB_LIMITS["calls"] is not None or sql.one(lists.COUNTS_CALLS, store_id)
     if asked.caller.stale or counts:
@@ -190,11 +184,8 @@ def view(store: Tree, memory: str, version: str, path: str, content: str) -> Rec
 
 
 def _named(expected: str | None) -> str | None:
-    """Return the name under which an entry records that the request expected a digest (`expected`); None if it expected
-    none.
-
-    The digest itself is not recorded, because it could confirm guesses at a text that is redacted later.
-    """
+    """Return the name under which an entry records that a digest was `expected`; None without one."""
+    # The digest itself is not recorded, because it could confirm guesses at a text that is redacted later.
     return None if expected is None else "content_sha256"
 
 
@@ -273,7 +264,7 @@ def _changed(
 
 
 def _is_so(store: Tree, memory: StoredMemory, path: str, content: str | None) -> bool:
-    """Return whether a memory already has the path `path` and, after masking, the text `content` (None: any text)."""
+    """Return whether a memory already has the path, and the text after masking (None: any text)."""
     if path != memory.path:
         return False
     try:
@@ -309,7 +300,7 @@ def _write(store: Tree, memory: StoredMemory, path: str, screened: Screened) -> 
 
 
 def _require_may_move(store: Tree, memory: StoredMemory, path: str) -> PathRule | None:
-    """Return the rule by which the move may only be proposed, or None. Raise ToolError if it cannot be made."""
+    """Return the rule by which the move may only be proposed, or None. Raises ToolError if it is refused."""
     old = memory.path
     if path.startswith(old + "/"):
         raise PathConflict(results.inside_itself(old, path), old, memory.id)
@@ -322,8 +313,7 @@ def _require_may_move(store: Tree, memory: StoredMemory, path: str) -> PathRule 
 def require_free_path(store: Tree, path: str, taken: str, beneath: Callable[[str], str]) -> None:
     """Raise PathConflict if a memory is at a path, under it or above it.
 
-    `taken` is the message for a memory at or under the path. `beneath(above)` returns the message for a memory above
-    it.
+    `taken` is the message for a memory at or under the path, `beneath(above)` for one above it.
     """
     at = tree.memory_at(store, path)
     if at is not None:

@@ -1,4 +1,4 @@
-"""Pages of memories in the form of the API, in byte order of their paths. Deeper levels can be shown as directories."""
+"""Pages of memories in the form of the API, by their paths. Deeper levels can be shown as directories."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
@@ -38,11 +38,10 @@ class Page(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """The filters of a list of memories.
+    """The filters of a list of memories. `directory` is the directory to list (`""`: all memories).
 
-    `directory` is the path of the directory to list (`""`: all memories). With `children`, the list has only its direct
-    children. With `full`, the list has texts too. `after` is the position of the last item on the previous page. With
-    `sight`, the list has only the memories that the agent sees.
+    With `children`, the list has only direct children; with `full`, also texts; with `sight`, only memories that the
+    agent sees. `after` is the position of the last item on the previous page.
     """
 
     directory: str
@@ -68,9 +67,9 @@ def memories(store_id: str, wanted: Wanted, asked: Asked) -> Page:
 
 
 def reading(store_id: str, asked: Asked, look: Callable[[Tree], tuple[T, Sequence[Read]]]) -> T:
-    """Run `look` in the locked store and return its result; write one entry for each text that `look` lists.
+    """Run `look` in the locked store and return its result. Write one entry for each text that `look` lists.
 
-    `look` returns (result, texts). If there are several texts, their entries are one group.
+    `look` returns (result, texts). The entries of several texts are one group.
     """
 
     def work(store: Tree) -> tuple[T, None]:
@@ -95,7 +94,7 @@ def _page(store_id: str, wanted: Wanted) -> Page:
 
 
 def _seen(store_id: str, wanted: Wanted, sight: Sight, start: str, high: str) -> Page:
-    """Return a page of the memories that an agent with this sight sees. All paths of the directory are read for it."""
+    """Return a page of the memories that an agent with this sight sees."""
     places = [place for (place,) in sql.rows(lists.PATHS, store_id, start, high) if sight.sees(place)]
     if wanted.children:
         places = list(dict.fromkeys(_shown(place, len(wanted.directory) + 1) for place in places))
@@ -103,8 +102,8 @@ def _seen(store_id: str, wanted: Wanted, sight: Sight, start: str, high: str) ->
 
 
 def _past(shown: str) -> str:
-    """Return a path that sorts after the item `shown` and everything under it, and before the next item. There is
-    always such a path, because no name has a character below a space."""
+    """Return a path that sorts after `shown` and everything under it, and before the next item."""
+    # There is such a path, because no name has a character below a space.
     return shown[:-1] + "0" if shown.endswith("/") else shown + "\1"
 
 
@@ -116,11 +115,7 @@ def _beneath(store_id: str, wanted: Wanted, start: str, high: str) -> Page:
 
 
 def _children(store_id: str, wanted: Wanted, start: str, high: str) -> Page:
-    """Return a page of direct children.
-
-    First the children are listed, then they are read. A memory that is deleted in between is left out, but the next
-    page follows as usual.
-    """
+    """Return a page of direct children. One that is deleted meanwhile is left out."""
     prefix = wanted.directory + "/"
     places = lists.children(store_id, prefix, start, high, wanted.limit + 1)
     shown = [_shown(place, len(prefix)) for place in places[: wanted.limit]]
@@ -128,7 +123,7 @@ def _children(store_id: str, wanted: Wanted, start: str, high: str) -> Page:
 
 
 def _items(store_id: str, wanted: Wanted, shown: Sequence[str], *, more: bool) -> Page:
-    """Return the page with the memories and directories at these paths. The paths of directories end with a slash."""
+    """Return the page with the memories and directories (with a final slash) at these paths."""
     own = [path for path in shown if not path.endswith("/")]
     rows = {row[1]: told_of(row) for row in lists.memories_at(store_id, own, full=wanted.full)}
     items = [path if path.endswith("/") else rows.get(path) for path in shown]
@@ -136,7 +131,6 @@ def _items(store_id: str, wanted: Wanted, shown: Sequence[str], *, more: bool) -
 
 
 def _shown(place: str, start: int) -> str:
-    """Return the direct child of a directory to which the path `place` leads: the memory itself, or a directory with a
-    final slash. `start` is the position in `place` at which the name of the child begins."""
+    """Return the direct child to which `place` leads; its name begins at the position `start`."""
     end = place.find("/", start)
     return place if end < 0 else place[: end + 1]

@@ -1,5 +1,4 @@
-"""Runs an API request of a key on a memory store, in one transaction. If the request was refused, its audit entry says
-so."""
+"""Runs an API request of a key on a memory store, in one transaction. A refusal has an audit entry, too."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -38,9 +37,9 @@ def on_store(
 ) -> T:
     """Run `do` on the locked store and commit; return the result.
 
-    `do` returns (result, record of the entry or None). If the result is an exception, it is raised after the commit.
-    `do` may also raise ToolError, but only before it writes. Then the entry is `record` with the error's message, and
-    the error is raised after the commit. Also raises calls.NotRun and tree.NoSuchStore.
+    `do` returns (result, record of the entry or None). A result that is an exception is raised after the commit. If
+    `do` raises ToolError, before it writes, the entry is `record` with the error's message. Also raises calls.NotRun
+    and tree.NoSuchStore.
     """
     outcome = together(lambda: _piece(store_id, asked, record, do), asked.caller.key)
     if isinstance(outcome, Exception):
@@ -53,8 +52,7 @@ def on_store(
 def _piece(
     store_id: str, asked: Asked, asked_for: Record, do: Callable[[Tree], tuple[T | Exception, Record | None]]
 ) -> T | Exception:
-    """Run `do` in a transaction. Refusals are returned, not raised: an exception would repeat all calls of the same
-    commit."""
+    """Run `do` in a transaction. Refusals are returned."""
     with tree.locked(store_id, asked.act) as store:
         made = calls.count(store, asked.caller.key, 1)
         if isinstance(made, NotRun):
@@ -62,6 +60,7 @@ def _piece(
         calls.note_use(store, asked.caller, asked.session)
         try:
             result, record = do(store)
+        # Raised, an exception would repeat all calls of the same commit.
         except ToolError as error:
             result, record = error, asked_for._replace(ok=False, answer=error.message)
         if record is not None:
@@ -70,8 +69,7 @@ def _piece(
 
 
 def note_key(asked: Asked) -> None:
-    """Record the use of a key by a request that is about no memory. Such a request writes no entry and does not count
-    for limits."""
+    """Record the use of a key by a request that is about no memory. The request has no entry and no limit."""
     if asked.caller.stale:
         together(lambda: _note_key(asked), asked.caller.key)
 

@@ -13,11 +13,10 @@ from memoryhub.pure.protocol.errors import ToolError
 
 
 def restore_version(store_id: str, version_id: str, path: str | None, asked: Asked) -> Memory:
-    """Make a version the newest again, and return its memory. A deleted memory returns to `path` or, if that is None,
-    to the version's path.
+    """Make a version the newest again, and return its memory.
 
-    Raises NoSuchVersion (without an audit entry), ToolError (PathConflict if the path is taken), and the errors of
-    `requests.on_store`.
+    A deleted memory returns to `path` (None: the version's path). Raises NoSuchVersion (without an audit entry),
+    ToolError (PathConflict if the path is taken), and the errors of `requests.on_store`.
     """
     version = reading.seen_version(store_id, version_id, asked)
     if version is None:
@@ -38,7 +37,7 @@ def restore_version(store_id: str, version_id: str, path: str | None, asked: Ask
 
 
 def _require_place(store: Tree, version: MemoryVersion, path: str | None) -> None:
-    """Raise ToolError if `path` is not the path of the live memory, or if the path for a deleted memory is not free."""
+    """Raise ToolError if `path` is not the live memory's path, or is not free for a deleted memory."""
     tree.require_active(store)
     live = tree.memory_by_id(store, version.memory_id)
     place = path or version.path

@@ -1,7 +1,7 @@
 """Memory versions in the form of the API: one version, or pages of versions, newest first.
 
-For one page, about MOST_LOOKED_AT rows are compared with the filters. So a page can be shorter than its limit, or
-empty, although another page follows.
+About MOST_LOOKED_AT rows are compared with the filters for one page. So a page can be shorter than its limit, or empty,
+although another page follows.
 """
 
 from collections.abc import Sequence
@@ -91,10 +91,7 @@ class Page(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """The rows of a page that come from one source.
-
-    `reached` is the position down to which the source was searched (None: to its end).
-    """
+    """The rows of a page from one source, which was searched down to `reached` (None: to its end)."""
 
     rows: list[VersionTold]
     reached: Position | None
@@ -125,11 +122,7 @@ def retrieve(store_id: str, version_id: str, asked: Asked, *, full: bool) -> Ver
 
 
 def versions(store_id: str, wanted: Wanted, asked: Asked) -> Page:
-    """Return a page of versions. Each text on it is recorded as a read, with an entry.
-
-    If versions are hidden from the agent, many versions may be read to fill the page. So the versions are searched
-    before the store is locked, and only the texts of the page are read under the lock.
-    """
+    """Return a page of versions. Each text on it is recorded as a read, with an entry."""
     sight = sight_in(store_id, asked.caller.actor, asked.at)
     if not wanted.full:
         note_call(store_id, asked)
@@ -142,14 +135,16 @@ def versions(store_id: str, wanted: Wanted, asked: Asked) -> Page:
 
 
 def _whole(store: Tree, versions: Sequence[VersionTold]) -> list[VersionTold]:
-    """Return versions with their texts. Versions that were removed or hidden after they were found are left out."""
+    """Return versions with their texts, without those that were removed or hidden meanwhile."""
     rows = [lists.version(store.store, version.id, full=True) for version in versions]
     return seen(store.store, store.sight, [VersionTold(*row) for row in rows if row is not None])
 
 
 def seen(store_id: str, sight: Sight | None, versions: Sequence[VersionTold]) -> list[VersionTold]:
-    """Return those of the given versions that an actor with this sight sees (None: all of them). The actor must see the
-    path of the version and the current path of its memory."""
+    """Return the versions that an actor with this sight sees (None: all of them).
+
+    The actor must see the path of the version and the current path of its memory.
+    """
     if sight is None:
         return list(versions)
     places = lists.paths_of(store_id, list({version.memory for version in versions}))
@@ -172,8 +167,7 @@ def _reads(found: Sequence[VersionTold]) -> list[Read]:
 
 
 def _page_for(sight: Sight | None, store_id: str, wanted: Wanted) -> Page:
-    """Return the page that an agent sees. If versions are hidden from the agent, further pages are read to fill it up,
-    so that its length does not reveal them."""
+    """Return the page that an agent sees, filled up with further versions instead of hidden ones."""
     page = _page(store_id, wanted)
     if sight is None:
         return page
@@ -188,7 +182,7 @@ def _page_for(sight: Sight | None, store_id: str, wanted: Wanted) -> Page:
 
 
 def _page(store_id: str, wanted: Wanted) -> Page:
-    """Return a page: the rows of all sources in order, down to the position to which every source was searched."""
+    """Return a page: the rows of all sources, in order."""
     parts = _parts(store_id, wanted)
     place = _number_of if wanted.memory is not None else _seq_of
     floor = max((part.reached for part in parts if part.reached is not None), default=None)
@@ -237,10 +231,7 @@ def _before(after: Position | None) -> list[Condition]:
 
 
 def _walked(base: list[Condition], filters: list[Condition], wanted: Wanted) -> _Part:
-    """Return the rows that meet the conditions `base` and `filters`.
-
-    If there are filters, only the first MOST_LOOKED_AT rows that meet `base` are searched.
-    """
+    """Return the rows that meet the conditions `base` and `filters`."""
     floor = lists.last_looked_at(base, BY_SEQ, "v.seq, v.id", MOST_LOOKED_AT) if filters else None
     bound: list[Condition] = [] if floor is None else [("(v.seq, v.id) >= (%s, %s)", floor)]
     return _part([*base, *filters, *bound], wanted, None if floor is None else (int(floor[0]), str(floor[1])))
@@ -273,14 +264,13 @@ def _any_of(one: Condition, other: Condition) -> Condition:
 
 
 def _imported(store_id: str, wanted: Wanted) -> _Part:
-    """Return imported versions. They are found by the times and authors of the versions themselves, which differ from
-    those of the import's entries."""
+    """Return imported versions, by their own times and authors."""
     base = [("v.store_id = %s and v.origin is not null", (store_id,)), *_before(wanted.after)]
     return _walked(base, [*_plain(wanted), *map(_brought, wanted.authors)], wanted)
 
 
 def _within_time(store_id: str, wanted: Wanted) -> _Part:
-    """Return the versions that were made in this hub between two moments, found by the times of their entries."""
+    """Return the versions that were made in this hub between two moments."""
     start, end = wanted.start, wanted.end and wanted.end + timedelta(microseconds=1)
     low, high = AuditEntry.objects.of_chain(store_id).seqs_near(start, end)
     removed = AuditChain.objects.filter(pk=store_id).values_list("start_seq", flat=True).first() or 0
@@ -298,8 +288,7 @@ def _within_time(store_id: str, wanted: Wanted) -> _Part:
 
 
 def _by_author(store_id: str, wanted: Wanted, author: Author) -> _Part:
-    """Return the versions that an author wrote in this hub, found by the author's entries. For a key, the entries of
-    all keys of its agent are searched."""
+    """Return the versions that an author wrote in this hub; for a key, those of all keys of its agent."""
     column, value = _index_of(author)
     if value is None:
         return _Part([], None)
@@ -317,8 +306,7 @@ def _by_author(store_id: str, wanted: Wanted, author: Author) -> _Part:
 
 
 def _index_of(author: Author) -> tuple[str, str | None]:
-    """Return (indexed column of entries, value in it) with which the versions of an author are searched. The value is
-    None for a key that the hub does not have."""
+    """Return (indexed column of entries, value in it) for an author. The value is None for an unknown key."""
     if author.type == "session_actor":
         return "session", author.id
     if author.type == "service_account_actor":
@@ -327,11 +315,9 @@ def _index_of(author: Author) -> tuple[str, str | None]:
 
 
 def _own(author: Author) -> Condition:
-    """Return the condition for versions that this author wrote in this hub.
-
-    A version that a key wrote in a session counts as the session's, as in `api/objects.py`.
-    """
+    """Return the condition for versions that this author wrote in this hub."""
     if author.type == "session_actor":
+        # A version that a key wrote in a session counts as the session's, as in `api/objects.py`.
         return "v.origin is null and e.actor_kind = %s and e.session = %s", (ActorKind.KEY.value, author.id)
     kind = ActorKind.POLICY if author.type == "service_account_actor" else ActorKind.KEY
     session = "" if kind == ActorKind.POLICY else " and e.session is null"
