@@ -1,7 +1,6 @@
-"""The reads of a tool call. On PostgreSQL, all of them are sent in one round trip, together with the lock of the store.
+"""The reads of a tool call. On PostgreSQL, all of them are sent in one round trip, with the lock of the store.
 
-This module never changes the result of a call. If the call does not need the answer of a read, that read was only
-useless work. If the call needs a read that is missing here, it sends that read itself.
+This module never changes the result of a call: a call that needs a missing read sends that read itself.
 `tests/api/tool_calls/test_round_trips.py` counts the round trips.
 """
 
@@ -19,8 +18,7 @@ SESSION_EXACT_TO = timedelta(seconds=1)
 
 
 def of_call(store_id: str, command: Command | ToolError, session: str | None, act: Act) -> Iterator[Question]:
-    """Yield the reads that a call of a key sends. The first one locks the store, so that the others see the locked
-    state."""
+    """Yield the reads that a call of a key sends. The first one locks the store."""
     key, agent = str(act.actor.id), str(act.actor.author_id)
     yield sql.STORE, (store_id,)
     yield sql.CALLS, (store_id, key)
@@ -40,10 +38,8 @@ def of_call(store_id: str, command: Command | ToolError, session: str | None, ac
 
 
 def values_of_session(agent: str, name: str, at: datetime) -> tuple[object, ...]:
-    """Return the parameters of `sql.SESSION`.
-
-    The first parameter is a time: a last use of the session before that time has to be updated.
-    """
+    """Return the parameters of `sql.SESSION`."""
+    # The first one: a last use of the session before that time has to be updated.
     return sql.moment(at - SESSION_EXACT_TO), agent, name
 
 
@@ -78,6 +74,6 @@ def _of_place(store_id: str, path: str) -> Iterator[Question]:
 
 
 def _may_be_directory(path: str) -> bool:
-    """Return whether a path is likely to be a directory. A path whose last name has a dot is nearly always that of a
-    memory."""
+    """Return whether a path is likely to be a directory."""
+    # A path whose last name has a dot is nearly always that of a memory.
     return "." not in paths.name(path)

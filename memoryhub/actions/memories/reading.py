@@ -35,9 +35,9 @@ class History:
 
 
 def memory_at(store_id: str, path: str, asked: Asked) -> Memory | None:
-    """Return the live memory at a path or, if there is none, the last memory that was at the path, wherever it is now.
+    """Return the live memory at a path or, without one, the last memory that was at the path.
 
-    None if no memory was ever at the path, or if the caller does not see the path or the memory's current path.
+    None if no memory was ever there, or if the caller does not see the path or the memory's current path.
     """
     sight = sight_in(store_id, asked.caller.actor, asked.at)
     if not sees(sight, path):
@@ -51,8 +51,10 @@ def memory_at(store_id: str, path: str, asked: Asked) -> Memory | None:
 
 
 def seen_version(store_id: str, version_id: str, asked: Asked) -> MemoryVersion | None:
-    """Return a version of the store, or None if there is none or the caller does not see it. The caller must see the
-    path of the version and the current path of its memory."""
+    """Return a version of the store; None if there is none, or if the caller does not see it.
+
+    The caller must see the path of the version and the current path of its memory.
+    """
     found = MemoryVersion.objects.among(store_id, [version_id]).first()
     sight = sight_in(store_id, asked.caller.actor, asked.at)
     if found is None or sight is None:
@@ -87,9 +89,7 @@ def _versions(memory: Memory, limit: int, before: int | None, sight: Sight | Non
 
 
 def newest_seen(versions: MemoryVersionQuerySet, sight: Sight | None, most: int) -> list[MemoryVersion]:
-    """Return the newest of a memory's versions at paths that an actor with this `sight` sees (None: all), at most
-    `most`. Only these are loaded with all columns: a memory can have thousands of versions, and other calls may wait
-    for the store."""
+    """Return the newest of a memory's versions that an actor with this `sight` sees (None: all), at most `most`."""
     newest = versions.newest()
     if sight is None:
         return list(newest[:most])
@@ -108,10 +108,9 @@ def entries_of(versions: Sequence[MemoryVersion]) -> dict[int, AuditEntry]:
 def with_texts(
     store_id: str, asked: Asked, version_ids: Sequence[str], details: Mapping[str, Any]
 ) -> list[MemoryVersion]:
-    """Return versions of the store with their texts, and record a view of each text.
+    """Return versions of the store with their texts, and record a view of each text, as one group.
 
-    The entries of several views form one group. Versions that do not exist are left out; a version without a text makes
-    no entry.
+    Versions that do not exist are left out. A version without a text makes no entry.
     """
 
     def read(store: Tree) -> tuple[list[MemoryVersion], Record | None]:
@@ -129,10 +128,9 @@ def with_texts(
 
 
 def version_of(store_id: str, asked: Asked, memory_id: str, number: int) -> tuple[Memory, MemoryVersion] | None:
-    """Return a memory and its version with this number, or None if there is no such version or the caller does not see
-    it.
+    """Return a memory and its version with this number, and record a view if the version has a text.
 
-    If the version has a text, a view is recorded.
+    None if there is no such version, or if the caller does not see it.
     """
     memory = Memory.objects.get(store_id=store_id, pk=memory_id)
     version = MemoryVersion.objects.of_memory(memory).filter(number=number).values_list("pk", flat=True).first()
@@ -153,7 +151,6 @@ def refuse(store_id: str, asked: Asked, command: str, details: Mapping[str, Any]
 
 
 def _viewed(store: Tree, version: MemoryVersion, details: Mapping[str, Any]) -> Record:
-    """Record that an agent read the whole text of a version. Return the record of this view, with `details` as its
-    input."""
+    """Record that an agent read a version's text. Return the record, with `details` as its input."""
     record = api.view(store, version.memory_id, version.pk, version.path or "", version.content or "")
     return input_masking.of_call(store, record, details, audit.to_json(details))

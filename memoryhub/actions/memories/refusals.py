@@ -1,5 +1,8 @@
-"""Records refused requests in the hub's audit. For a valid key, the first MOST refused requests of a minute each have
-their own entry, and the others are counted. For a key that has ended, one request a minute is recorded."""
+"""Records refused requests in the hub's audit.
+
+For a valid key, the first MOST requests of a minute have their own entries; the others are counted. For a key that has
+ended, one request a minute is recorded.
+"""
 
 import time
 from dataclasses import dataclass
@@ -27,8 +30,8 @@ _ended: dict[str, float] = {}
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A refused request: the store that it named, the status and the reason of the answer, the name of the agent's
-    session, and the token of the refused call."""
+    """A refused request: its store, the status and the reason of the answer, the agent's session, and the call's
+    token."""
 
     store_id: str
     status: int
@@ -38,8 +41,11 @@ class Refusal:
 
 
 def note(caller: Caller, refusal: Refusal, *, door: Door, at: datetime) -> None:
-    """Record that a request of a valid key was refused. The first MOST such requests of a key in a minute each get an
-    entry in the hub's chain; further ones are only counted."""
+    """Record that a request of a valid key was refused.
+
+    The first MOST such requests of a key in a minute each get an entry in the hub's chain; further ones are only
+    counted.
+    """
     details = {
         "memory_store": refusal.store_id[:LONGEST_ID], "status": refusal.status, "reason": refusal.reason,
         **({"session": refusal.session} if refusal.session else {}),
@@ -64,8 +70,7 @@ def note(caller: Caller, refusal: Refusal, *, door: Door, at: datetime) -> None:
 
 
 def of_ended_key(secret: str, at: datetime) -> tuple[Caller, str] | None:
-    """Return (the caller that had this key, a sentence about its end), or None if no revoked or expired key has this
-    secret."""
+    """Return (the caller that had this key, a sentence about its end); None if no ended key has this secret."""
     key = Key.objects.select_related("agent").filter(digest=digest_of_key(secret)).first() if secret else None
     if key is None:
         return None
@@ -78,8 +83,7 @@ def of_ended_key(secret: str, at: datetime) -> tuple[Caller, str] | None:
 
 
 def is_due_for_ended(key: str) -> bool:
-    """Return whether to record a refused request of a key that has ended: only the first request in each minute is
-    recorded."""
+    """Return whether to record a refused request of a key that has ended: the first one in each minute."""
     now = time.monotonic()
     if now - _ended.get(key, -MINUTE.total_seconds()) < MINUTE.total_seconds():
         return False

@@ -1,7 +1,7 @@
 """Counts the calls that a store refuses because their key made too many in a minute, by store, key and day.
 
-A refused call writes nothing: each process counts in its memory, and its background work adds the counts to the rows
-every few seconds. When a process ends, the counts that it has not written are lost.
+Each process counts in its memory, and adds the counts to the rows every few seconds. Unwritten counts are lost when the
+process ends.
 """
 
 import threading
@@ -30,8 +30,10 @@ def note(store_id: str, key: str, calls: int, at: datetime) -> None:
 
 
 def write() -> None:
-    """Add to the rows the calls that were refused since this function last ran. Rows of the same keys whose day is more
-    than KEPT earlier are deleted. If the counts cannot be written, they are kept in memory for the next time."""
+    """Add the calls that were refused since the last time to the rows. Delete rows older than KEPT.
+
+    If the counts cannot be written, they wait for the next time.
+    """
     with _lock:
         counted = dict(_counts)
         _counts.clear()

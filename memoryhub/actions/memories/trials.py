@@ -1,4 +1,4 @@
-"""Runs tool calls as a trial, in a transaction that the caller of this module opened and may roll back."""
+"""Runs tool calls as a trial, in a transaction that the caller opened and may roll back."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +12,7 @@ from memoryhub.actions.memories.calls import Caller, NotRun, Outcome, TokenReuse
 def call_here(
     store_id: str, input: Mapping[str, Any], digest: str, caller: Caller, act: Act, session: str | None, counts: int = 1
 ) -> Outcome:
-    """Run one call as `calls.call` does, in the transaction that this thread has open. A refusal is not recorded."""
+    """Run one call as `calls.call` does, in this thread's open transaction. A refusal is not recorded."""
     command, text = calls.parsed(input), audit.to_json(input)
     outcome = calls.locked_call(store_id, command, input, text, digest, caller, act, session, counts)
     if isinstance(outcome, NotRun | TokenReused):
@@ -21,8 +21,7 @@ def call_here(
 
 
 def call_again(store_id: str, input: Mapping[str, Any], caller: Caller, act: Act, session: str | None) -> Outcome:
-    """Run a recorded call again as a new call. It does not count for limits of calls, and its key need not be valid
-    now."""
+    """Run a recorded call again as a new call. Its key need not be valid, and limits of calls do not apply."""
     with tree.locked(store_id, act) as store:
         calls.note_use(store, caller, session)
         return calls.answered(store, calls.parsed(input), input, audit.to_json(input), caller)

@@ -1,4 +1,4 @@
-"""Records which texts of memories a page showed to a person, if the memory store is set to record this."""
+"""Records which texts of memories a page showed to a person, if the store is set to record this."""
 
 import json
 from collections.abc import Collection, Mapping
@@ -22,15 +22,17 @@ SETTING = "records_views"
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """A span of time in which a memory store recorded what people read. `since` is None if it began before the oldest
-    entry that is still in the audit; `until` is None if it has not ended."""
+    """A span of time in which a memory store recorded what people read. `until` is None if it has not ended.
+
+    `since` is None if it began before the oldest entry of the audit.
+    """
 
     since: datetime | None
     until: datetime | None = None
 
 
 def periods(store: MemoryStore) -> list[Period]:
-    """Return the times in which a memory store recorded what people read, oldest first, according to its audit."""
+    """Return the times in which a store recorded what people read, the oldest first."""
     entries = AuditEntry.objects.of_chain(store.pk).filter(command__in=("create_store", "edit_store"), ok=True)
     changes = entries.filter(input__contains=f'"{SETTING}"').oldest().values_list("at", "input")
     found: list[Period] = []
@@ -47,11 +49,10 @@ def periods(store: MemoryStore) -> list[Period]:
 
 
 def note(store_id: str, page: str, shown: Mapping[str, Collection[str]], act: Act) -> None:
-    """Write one entry: the person, the page, and the memories and versions that it showed. `shown` is {memory:
-    versions}. The same view of the same person is recorded only once within AGAIN.
+    """Write one entry: the person, the page, and the memories and versions that it showed.
 
-    A view of a throw-away copy is recorded in the chain of the original, because the audit of a copy is deleted with
-    the copy. Raises tree.NoSuchStore.
+    `shown` is {memory: versions}. The same view of the same person is recorded only once within AGAIN. Raises
+    tree.NoSuchStore.
     """
     copied = MemoryStore.present.filter(pk=store_id).values_list("copy_of", flat=True).first()
     input = _input(page, shown, store_id if copied else None)

@@ -51,9 +51,9 @@ def merge(
 ) -> Decided:
     """Merge a proposal by its plan, which must have this digest. A memory with the choice KEEP is not changed.
 
-    `parts` are the parts of the texts that the person accepts, and `drafts` are comments that are published with the
-    decision. If no change is merged, the proposal is refused. Raises AlreadyDecided, PlanChanged,
-    Proposal.DoesNotExist, the errors of `on_proposals.publish`, and ToolError if a change cannot be made.
+    `parts` are the parts of the texts that the person accepts. `drafts` are comments to publish. If no change is
+    merged, the proposal is refused. Raises AlreadyDecided, PlanChanged, Proposal.DoesNotExist, the errors of
+    `on_proposals.publish`, and ToolError if a change cannot be made.
     """
     with tree.locked(store_id, act) as store:
         tree.require_active(store)
@@ -82,11 +82,10 @@ def merge(
 
 
 def refuse(store_id: str, number: int, act: Act, *, seen: str, drafts: Sequence[Draft] = ()) -> Decided:
-    """Refuse a proposal as a whole, and publish comments with the decision. The note of the act is the reason.
+    """Refuse a proposal as a whole, and publish the comments `drafts`. The note of the act is the reason.
 
-    `seen` is the result of `seen_of` for the proposal that the person saw. Raises PlanChanged if the proposal has
-    changed since then, AlreadyDecided, Proposal.DoesNotExist, the errors of `on_proposals.publish`, and ToolError if
-    the store is archived.
+    `seen` is what `seen_of` returned for the proposal that the person saw. Raises PlanChanged, AlreadyDecided,
+    Proposal.DoesNotExist, the errors of `on_proposals.publish`, and ToolError if the store is archived.
     """
     with tree.locked(store_id, act) as store:
         tree.require_active(store)
@@ -100,10 +99,10 @@ def refuse(store_id: str, number: int, act: Act, *, seen: str, drafts: Sequence[
 
 
 def reopen(store_id: str, number: int, act: Act) -> int:
-    """Open a proposal again that was refused, or whose merge has been undone completely; return the entry's seq.
+    """Open a refused proposal again, or one whose merge has been undone completely. Return the entry's seq.
 
-    Raises AlreadyDecided for any other proposal, and for one that was decided in another hub before its import. Raises
-    Proposal.DoesNotExist, and ToolError if too many proposals are open.
+    Raises AlreadyDecided for any other proposal, and if it was decided in another hub. Raises Proposal.DoesNotExist,
+    and ToolError if too many proposals are open.
     """
     with tree.locked(store_id, act) as store:
         tree.require_active(store)
@@ -121,8 +120,8 @@ def reopen(store_id: str, number: int, act: Act) -> int:
 def take_back(store_id: str, seq: int, act: Act) -> int | None:
     """Take back the decision of entry `seq`: undo its merge, and open the proposal again.
 
-    Return the seq of the new entry, or None if no decision of that entry is in force. Raises ToolError, and NeedsChoice
-    if later changes overlap with what the merge made.
+    Return the seq of the new entry; None if no decision of that entry is in force. Raises ToolError, and NeedsChoice if
+    later changes overlap with the merge.
     """
     with writing():
         tree.lock(store_id, act)
@@ -152,8 +151,7 @@ def seen_of(proposal: Proposal) -> str:
 
 
 def _replaced(changes: Iterable[Change], merged: Collection[str]) -> dict[str, object]:
-    """Return a part of the entry's input: it names the changes of merged memories that later changes replaced. Such
-    changes are missing from the merge, or only partly in it."""
+    """Return a part of the entry's input: the changes of merged memories that later changes replaced."""
     chosen = [change for change in changes if change.memory in merged]
     lists = {
         "replaced": [name for change in chosen for name in change.replaced],
@@ -170,8 +168,7 @@ def _open(store_id: str, number: int) -> Proposal:
 
 
 def _state_after(merged: Collection[str], left: Collection[str]) -> ProposalState:
-    """Return the state of a proposal after a decision. `merged` are the memories with merged changes; `left` are the
-    memories with changes that were refused or merged only in part."""
+    """Return a proposal's state after a decision. `left` are memories with changes not completely merged."""
     if not left:
         return ProposalState.MERGED
     return ProposalState.PARTLY_MERGED if merged else ProposalState.REFUSED

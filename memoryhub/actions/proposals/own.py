@@ -1,7 +1,6 @@
-"""An agent's own proposals: listing them, viewing one with the decision about it, and withdrawing an open one.
+"""An agent's own proposals: listing them, viewing one with its decision, and withdrawing an open one.
 
-Each call has an audit entry. For the caller, the proposals of other agents do not exist. Changes are read after the
-lock of the store is released, because a page of them can be large.
+Each call has an audit entry. For the caller, the proposals of other agents do not exist.
 """
 
 import json
@@ -49,9 +48,11 @@ class NotOpen(Exception):
 
 
 class CommentForAgent(NamedTuple):
-    """A comment that people address to the agent. `path` is the path of the commented memory (None: the comment is on
-    the proposal as a whole). `of` is `before` if the comment is on the text before the change, `proposed` if it is on
-    the proposed text. `line` is None if the agent has not seen that text, because the memory had changed."""
+    """A comment that people address to the agent. `path` is that of the memory (None: the proposal as a whole).
+
+    `of` is `before` or `proposed`: the text before the change, or the proposed text. `line` is None if the agent has
+    not seen that text.
+    """
 
     text: str
     at: datetime
@@ -64,9 +65,9 @@ class CommentForAgent(NamedTuple):
 class Own:
     """A proposal with its changes in the order of the calls.
 
-    `decision` is the audit entry of the decision: None while the proposal is open, and after retention removed the
-    entry. If `with_texts` is False, the contents of the changes were not read. `comments` are those that people address
-    to the agent, oldest first.
+    `decision` is the audit entry of the decision; None while the proposal is open, and after the entry was removed. If
+    `with_texts` is False, the contents of the changes were not read. `comments` are those to the agent, the oldest
+    first.
     """
 
     proposal: Proposal
@@ -76,8 +77,7 @@ class Own:
     comments: Sequence[Comment] = ()
 
     def comments_for_agent(self) -> Iterator[CommentForAgent]:
-        """Yield the comments that people address to the agent. Comments on changes that the agent no longer sees are
-        left out."""
+        """Yield the comments to the agent, except on changes that the agent no longer sees."""
         groups = by_memory(self.changes)
         for comment in self.comments:
             steps = groups.get(comment.change or "", ())
@@ -89,8 +89,10 @@ class Own:
                 yield CommentForAgent(comment.text, comment.at, steps[-1].path, comment.first if is_its else None, of)
 
     def outcomes(self) -> dict[str, str]:
-        """Return {id of a change: its outcome}, where the outcome is one of OUTCOMES or of REPLACED. A change is left
-        out if the memory already had it, or if the entry of the decision does not list it."""
+        """Return {id of a change: its outcome}. The outcome is one of OUTCOMES or of REPLACED.
+
+        A change is left out if the memory already had it, or if the entry of the decision does not list it.
+        """
         groups = by_memory(self.changes)
         details = details_of(self.decision)
         as_a_whole = self.proposal.state == ProposalState.REFUSED and "refused" not in details
@@ -112,10 +114,9 @@ class Page(NamedTuple):
 
 
 def list_own(store_id: str, state: str | None, asked: Asked, *, limit: int, before: int | None = None) -> Page:
-    """Return a page of the proposals of the caller's agent, without texts. If `state` is None, proposals in all states
-    are listed.
+    """Return a page of the proposals of the caller's agent, without texts. `state` None: in all states.
 
-    A page has at most MOST_LISTED proposals, whatever the `limit`.
+    A page has at most MOST_LISTED proposals.
     """
     limit = min(limit, MOST_LISTED)
     details = {name: value for name, value in (("state", state), ("before", before)) if value is not None}
@@ -143,7 +144,7 @@ def view(store_id: str, number: int, asked: Asked) -> Own:
 
 
 def withdraw(store_id: str, number: int, asked: Asked) -> Own:
-    """Close an open proposal of the caller's agent, so that no person has to decide about it. Return it.
+    """Close an open proposal of the caller's agent, so that no person has to decide about it. Return the proposal.
 
     Raises NoSuchProposal and NotOpen, and ToolError if the memory store is archived.
     """
@@ -173,8 +174,7 @@ def _missing(record: Record, number: int) -> tuple[NoSuchProposal, Record]:
 
 
 def _with_changes(store_id: str, proposals: Sequence[Proposal], asked: Asked, *, texts: bool) -> list[Own]:
-    """Return the proposals with their changes, decisions and comments, with one query for each of these. Changes at
-    paths that the agent no longer sees are left out."""
+    """Return the proposals with the changes that the agent still sees, decisions and comments."""
     sight = sight_in(store_id, asked.caller.actor, asked.at)
     rows = ProposedChange.objects.filter(store_id=store_id, proposal__in=[proposal.pk for proposal in proposals])
     changes: dict[str, list[ProposedChange]] = defaultdict(list)
@@ -206,5 +206,5 @@ def details_of(entry: AuditEntry | None) -> Mapping[str, Any]:
 
 
 def listed(value: object) -> set[str]:
-    """Return the ids in a value from the entry of a decision; an empty set if the value has only their number."""
+    """Return the ids in a value from the entry of a decision; empty if it has only their number."""
     return {str(name) for name in value} if isinstance(value, list) else set()

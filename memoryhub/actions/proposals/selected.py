@@ -1,5 +1,4 @@
-"""The parts of a proposal that a person accepts: some hunks of a text, a text of their own, or nothing of a memory's
-changes."""
+"""The parts of a proposal that a person accepts: some hunks of a text, a text of their own, or none."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
@@ -12,8 +11,10 @@ from memoryhub.pure.text.hunks import hunks, with_some
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """A person's changes to proposed texts, by memory: the numbers of the hunks that are left out (as `hunks` counts
-    them), and texts that the person wrote instead. If a memory has such a text, its hunks are ignored."""
+    """A person's changes to proposed texts, by memory: numbers of left out hunks, and texts to use instead.
+
+    `hunks` counts the hunks. They are ignored where the memory has a text.
+    """
 
     left_out: Mapping[str, Collection[int]] = field(default_factory=dict)
     texts: Mapping[str, str] = field(default_factory=dict)
@@ -26,7 +27,7 @@ WHOLE = Parts()
 class Selected:
     """A plan with only the parts that a person accepts, and the person's choices for it.
 
-    `cut` are the memories whose new text lacks a part of the proposed text, and `edited` those with a text that the
+    `cut` are the memories whose new text lacks a part of the proposed text. `edited` are those with a text that the
     person wrote.
     """
 
@@ -43,10 +44,9 @@ class Selected:
 
 
 def selected(plan: Plan, choices: Mapping[str, Choice], parts: Parts) -> Selected:
-    """Return the plan with only the selected parts of its texts.
+    """Return the plan with only the selected parts of its texts. A memory without a selected change gets KEEP.
 
-    A memory gets the choice KEEP if none of its changes is selected. Raises PlanChanged if the plan does not have the
-    hunks or texts that `parts` names.
+    Raises PlanChanged if the plan does not have the hunks or texts that `parts` names.
     """
     texts = _texts(plan, parts.left_out)
     kept, taken = dict(choices), dict[str, Change]()
@@ -80,8 +80,7 @@ def selected(plan: Plan, choices: Mapping[str, Choice], parts: Parts) -> Selecte
 
 
 def with_texts(plan: Plan, texts: Mapping[str, str]) -> Plan:
-    """Return the plan with `texts` as the new texts of the memories that `texts` names. It is for a page that compares
-    these texts with the current ones."""
+    """Return the plan with `texts` as the new texts of their memories, for a page that compares texts."""
     return replace(plan, changes=tuple(_with_text(change, texts.get(change.memory)) for change in plan.changes))
 
 
@@ -94,7 +93,7 @@ def _with_text(change: Change, text: str | None) -> Change:
 
 
 def _without(plan: Plan, old: str, new: str, left_out: Collection[int]) -> str:
-    """Return the new text without the hunks that have these numbers. Raises PlanChanged if a number has no hunk."""
+    """Return the new text without the hunks with these numbers. Raises PlanChanged if there is no such hunk."""
     count = len(hunks(old, new))
     if not all(0 < number <= count for number in left_out):
         raise PlanChanged(plan)
@@ -104,8 +103,7 @@ def _without(plan: Plan, old: str, new: str, left_out: Collection[int]) -> str:
 def to_edit(plan: Plan, memory: str, parts: Parts) -> str | None:
     """Return the text that a person starts to edit: the proposed text without the hunks that are left out.
 
-    Return None if the plan proposes no text for the memory. Raises PlanChanged if the text lacks a hunk that `parts`
-    names.
+    None if the plan proposes no text for the memory. Raises PlanChanged if the text lacks a hunk that `parts` names.
     """
     change = next((change for change in plan.changes if change.memory == memory), None)
     proposed = None if change is None else offered(change).content
@@ -122,8 +120,7 @@ def may_select(change: Change) -> bool:
 
 
 def offered(change: Change) -> State:
-    """Return the proposed state of a memory. If the change has a conflict, this is the state after the choice
-    BEFORE."""
+    """Return the proposed state of a memory; in a conflict, the state after the choice BEFORE."""
     return change.before if change.before is not None and change.then.same(change.now) else change.then
 
 

@@ -1,7 +1,7 @@
-"""Describes, in an agent's view of a path, the changes at that path that the agent has proposed and that still wait.
-This is done only in stores with the setting `shows_proposed`.
+"""Describes, in an agent's view of a path, the changes there that the agent has proposed and that still wait.
 
-The description is not a part of the viewed text, and is stored nowhere. A repeated view gets the current description.
+This is only for stores with the setting `shows_proposed`. The description is not a part of the viewed text, and is
+stored nowhere.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -40,8 +40,10 @@ class _Waiting(NamedTuple):
 
 
 def proposed_there(store_id: str, viewed: Viewed, actor: Actor, at: datetime) -> str:
-    """Return a description of what an agent has proposed for a memory that it views or, if a directory or nothing is
-    there, for the paths at and under the viewed path. Return "" if nothing proposed there waits."""
+    """Return a description of what an agent has proposed at the viewed path; "" if nothing waits.
+
+    For a directory or an empty path, the paths under it count too.
+    """
     agent = str(actor.author_id)
     with snapshot():
         numbers = remembered.read(lambda: _open(store_id, agent), "proposed", store_id, agent)
@@ -61,7 +63,7 @@ def _open(store_id: str, agent: str) -> tuple[tuple[str, int], ...]:
 def _there(
     store_id: str, viewed: Viewed, numbers: Collection[tuple[str, int]], actor: Actor, at: datetime
 ) -> Iterator[_Waiting]:
-    """Yield the proposed changes at the viewed path that still wait, except those that the agent does not see."""
+    """Yield the waiting changes at the viewed path that the agent sees."""
     low, high = paths.subtree(viewed.path)
     under = Q(path__gte=low, path__lt=high) | Q(new_path__gte=low, new_path__lt=high)
     place = Q(memory=viewed.memory) if viewed.memory else under | Q(path=viewed.path) | Q(new_path=viewed.path)
@@ -92,8 +94,7 @@ def _lines(store_id: str, viewed: Viewed, waiting: Sequence[_Waiting]) -> Iterat
 
 
 def _about(shown: int, of: int) -> str:
-    """Return the sentence before a list of changed lines. It says how many lines are left out if `shown` is less than
-    `of`."""
+    """Return the sentence before a list of changed lines: `shown` lines of `of`."""
     less = f", of which {of - shown:,} more are not shown" if shown < of else ""
     return f". It would remove the lines with - and add those with +{less}" if of else ""
 
@@ -112,8 +113,7 @@ def _words(steps: Sequence[ProposedChange]) -> str:
 
 
 def _differing(store_id: str, steps: Sequence[ProposedChange], work: Work) -> Sequence[str]:
-    """Return the lines that the changes of one memory remove and add, each with a sign in front. Nothing is returned
-    for a deletion, if a text no longer exists, or if comparing takes too much work."""
+    """Return the lines that the changes of one memory remove and add, each with a sign in front."""
     if steps[-1].deletes:
         return ()
     whole = list(

@@ -1,5 +1,4 @@
-"""The changes of one memory in a proposal: the text that they ask for, and which earlier changes are replaced by later
-ones."""
+"""The changes of one memory in a proposal: the text that they ask for, and which of them are replaced."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum, auto
@@ -12,8 +11,10 @@ from memoryhub.pure.text.proposed import Joined, Wish
 
 
 class Bases(NamedTuple):
-    """The versions on which some changes are based: `texts` is {id: text}, without redacted versions, and `deletions`
-    has the ids of the versions that are deletions. The text of a deletion is empty."""
+    """The versions on which changes are based. `texts` is {id: text}, without redacted versions.
+
+    `deletions` has the ids of the versions that are deletions. The text of a deletion is empty.
+    """
 
     texts: Mapping[str, str]
     deletions: frozenset[str] = frozenset()
@@ -50,16 +51,15 @@ def is_gone(steps: Sequence[ProposedChange], bases: Bases) -> bool:
 
 
 def is_removed(steps: Sequence[ProposedChange]) -> bool:
-    """Return whether a proposed text has been removed: it became a version by a merge, and that version was removed."""
+    """Return whether a proposed text became a version by a merge, and that version was removed."""
     return any(step.content == REMOVED for step in steps)
 
 
 def wishes_of(steps: Sequence[ProposedChange], bases: Bases) -> dict[str, Wish]:
-    """Return {id of a change: the text that it asks for, with the text on which it is based}. Changes of texts that no
-    longer exist are left out.
+    """Return {id of a change: the text that it asks for, with the text on which it is based}.
 
-    A change that restores a deleted memory asks for a whole text. If it is the newest change, the result has only this
-    change; otherwise the result leaves it out.
+    Changes of texts that no longer exist are left out. If the newest change restores a deleted memory, it is the only
+    one; older restores are left out.
     """
     asked = [step for step in steps if step.content is not None]
     if asked and asked[-1].base in bases.deletions:
@@ -75,8 +75,10 @@ def wishes_of(steps: Sequence[ProposedChange], bases: Bases) -> dict[str, Wish]:
 
 
 def replaced_of(steps: Sequence[ProposedChange], wishes: Mapping[str, Wish], joined: Joined | None) -> Replaced:
-    """Return the changes of a memory that later changes replaced, completely or in part. `joined` are all wishes joined
-    into one (None: this took too much work)."""
+    """Return the changes of a memory that later changes replaced, completely or in part.
+
+    `joined` are all wishes joined into one (None: this took too much work).
+    """
     text = dict(_fates_of_text(wishes, joined))
     fates = {step.pk: {*_fates(step, steps[-1], _last_path(steps), text)} for step in steps}
     whole = tuple(pk for pk, found in fates.items() if found == {_Fate.REPLACED})
@@ -98,9 +100,7 @@ def _fates_of_text(wishes: Mapping[str, Wish], joined: Joined | None) -> Iterato
 def _fates(
     step: ProposedChange, last: ProposedChange, last_path: str | None, text: Mapping[str, _Fate]
 ) -> Iterator[_Fate]:
-    """Yield what became of each part of one change: of the deletion, or of the new path and the new text. `last` is the
-    newest change of the memory, and `last_path` the path to which the changes move it; `text` has what became of each
-    text."""
+    """Yield what became of each part of one change: the deletion, or the new path and the new text."""
     if step.deletes or last.deletes:
         yield _Fate.KEPT if step.deletes and last.deletes else _Fate.REPLACED
     elif step.memory is None:

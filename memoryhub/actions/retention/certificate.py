@@ -1,7 +1,6 @@
-"""Certificates of retention: they show that nothing is left that the policies of a memory store should have removed.
+"""Certificates of retention: nothing is left that the policies of a memory store should have removed.
 
-Overdue items are counted in the same way as a run removes them. The oldest times are read from the rows, without the
-code of the runs, so that a reader of the certificate can compare the items and the times with the policies.
+Overdue items are counted as a run removes them. The oldest times are read from the rows, without the code of the runs.
 """
 
 from collections import Counter
@@ -46,9 +45,11 @@ CHECKED = [
 
 
 def state(store_id: str, at: datetime) -> dict[str, Any]:
-    """Return the content of a certificate for a memory store at a moment: its policies, the overdue items, the old
-    items that are kept, the times of its oldest data, and the agents and people who can read the memories. No memory is
-    named."""
+    """Return the content of a certificate for a memory store at a moment. No memory is named.
+
+    It has the policies, the overdue items, the old items that are kept, the times of the oldest data, and the agents
+    and people who can read the memories.
+    """
     with snapshot():
         policies = saved.concerning(store_id)
         held: set[str] = set()
@@ -91,20 +92,13 @@ def _policy(policy: Policy, overdue: Mapping[tuple[str, str], int], oldest: Mapp
 
 
 def _left(store_id: str, chooser: Chooser) -> int:
-    """Return the number of memories that a policy moved to the trash and to which no policy applies any more. They are
-    removed permanently after DEFAULT_GRACE_DAYS."""
+    """Return how many memories are in the trash by a policy, but under no policy any more."""
     expired = Memory.objects.in_trash().filter(store=store_id, expired_by__isnull=False)
     return sum(chooser.of(path) is None for path in expired.values_list("path", flat=True).iterator(rehearsal.PAGE))
 
 
 def _oldest(store_id: str, chooser: Chooser) -> dict[str, dict[str, Any]]:
-    """Return {policy: {"memories": number of memories to which it applies, "oldest": times}}. There are three times:
-    since when the memory that was unread for the longest time is unread, and in the same way for unchanged memories,
-    and for memories in the store.
-
-    A memory that was never read counts as unread since its beginning. If a memory was restored, its beginning is the
-    restore.
-    """
+    """Return {policy: {"memories": number of memories to which it applies, "oldest": times}}."""
     found: dict[str, list[datetime]] = {}
     counts: Counter[str] = Counter()
     rows = Memory.objects.live().filter(store=store_id).values_list(
@@ -137,8 +131,7 @@ def _processing(store_id: str, at: datetime) -> dict[str, Any]:
 
 
 def _rest(store_id: str) -> dict[str, Any]:
-    """Return how many there are, and the time of the oldest, for memories in the trash, for old versions and for audit
-    entries."""
+    """Return the number and the oldest time of memories in the trash, old versions and audit entries."""
     trash = Memory.objects.in_trash().filter(store=store_id)
     old = MemoryVersion.objects.filter(store=store_id, superseded_seq__isnull=False)
     audited = AuditChain.objects.get(pk=store_id)

@@ -1,5 +1,4 @@
-"""Deletes expired browser sessions, and the stored calls that were kept in case a client sends them again, once they
-are too old for this."""
+"""Deletes expired browser sessions, and stored calls that are too old to be repeated."""
 
 from datetime import datetime, timedelta
 
@@ -23,10 +22,10 @@ def forget_sessions(at: datetime, most: int = 1_000) -> None:
 
 
 def forget_calls(clock: datetime, most: int = 1_000) -> int:
-    """Delete at most `most` stored calls, in one short transaction; return how many were deleted. These are calls older
-    than MEMORYHUB_IDEMPOTENCY_DAYS whose store has had KEPT_ENTRIES entries since, or that are older than LONGEST.
+    """Delete at most `most` stored calls, in one short transaction; return how many were deleted.
 
-    `clock` is the time of `core.hub.clock`, which a jump of the computer's clock moves only a little.
+    These are older than MEMORYHUB_IDEMPOTENCY_DAYS, and the store has had KEPT_ENTRIES entries since; or they are older
+    than LONGEST. `clock` is the time of `core.hub.clock`.
     """
     before = clock - timedelta(days=settings.MEMORYHUB_IDEMPOTENCY_DAYS)
     last = AuditChain.objects.filter(pk=OuterRef("store_id")).values("last_seq")

@@ -58,28 +58,28 @@ def rules_of(policy: RetentionPolicy) -> Policy:
 
 
 def concerning(store_id: str | None) -> list[Policy]:
-    """Return the saved policies that may apply in a store: those of the store and of the hub. If `store_id` is None,
-    return only those of the hub."""
+    """Return the saved policies that may apply in a store: its own and the hub's. None: only the hub's."""
     found = RetentionPolicy.objects.concerning(store_id) if store_id else RetentionPolicy.objects.of_hub()
     return [rules_of(policy) for policy in found]
 
 
 def instead_of(policies: list[Policy], policy: Policy) -> list[Policy]:
-    """Return the policies with `policy` in place of the one with the same id, or added if no policy has this id."""
+    """Return the policies with `policy` in place of the one with the same id, or added."""
     return [*(one for one in policies if one.id != policy.id), policy]
 
 
 def with_pattern(store_id: str | None, pattern: str, other_than: str = "") -> RetentionPolicy | None:
-    """Return the policy of a store, or of the hub, with this pattern, or None. No two policies have the same pattern.
-    The policy with the id `other_than` is not considered."""
+    """Return the policy of a store, or of the hub, with this pattern, or None.
+
+    The policy with the id `other_than` is not considered.
+    """
     return RetentionPolicy.objects.filter(store_id=store_id, pattern=pattern).exclude(pk=other_than).first()
 
 
 def last_saved(policy_id: str, chains: Sequence[str], at: datetime) -> AuditEntry | None:
-    """Return the newest entry that created or changed a policy at the moment `at` or before. The entry is from the
-    first of the `chains` that has one; None if no chain has one.
+    """Return the newest entry, up to the moment `at`, that created or changed a policy.
 
-    Entries that save policies are few, so it takes little time to search their inputs.
+    The first of the `chains` with such an entry counts; None if there is none.
     """
     for chain in chains:
         saved = AuditEntry.objects.of_chain(chain).of_command("set_policy").filter(at__lte=at)
@@ -91,8 +91,7 @@ def last_saved(policy_id: str, chains: Sequence[str], at: datetime) -> AuditEntr
 def save_policy(
     store_id: str | None, settings: PolicySettings, act: Act, *, policy_id: str | None = None
 ) -> RetentionPolicy:
-    """Create a policy, or change the settings of the one with `policy_id`; return it. If `store_id` is None, it is a
-    policy of the hub.
+    """Create a policy (of the hub if `store_id` is None), or change the one with `policy_id`; return it.
 
     Without a change, nothing is written. Raises ValidationError (by field, or because there are already MOST policies),
     RetentionPolicy.DoesNotExist and NoSuchStore.

@@ -27,7 +27,7 @@ APPROVED = (None, ReviewState.APPROVED, ReviewState.EDITED)
 class Item:
     """A removal. It is due at `due_at`, which is `days` after `since`, by the rule `rule`.
 
-    `memory` and `path` are empty for audit entries; `policy` is empty for the default grace. `count` is 1 for a memory;
+    `memory` and `path` are empty for audit entries. `policy` is empty for the default grace. `count` is 1 for a memory;
     otherwise it is the number of versions, or of entries up to the seq `up_to`. `last_read_by` is set only by
     `with_readers`.
     """
@@ -48,8 +48,7 @@ class Item:
 
 
 class Totals(NamedTuple):
-    """How many memories expire, how many are purged, how many versions and entries are removed, and the bytes of all of
-    them."""
+    """How many memories expire or are purged, how many versions and entries are removed, and their bytes."""
 
     memories: int = 0
     purged: int = 0
@@ -60,8 +59,7 @@ class Totals(NamedTuple):
 
 @dataclass(slots=True)
 class Rules:
-    """The policies and holds that decide about a store's memories at a moment. If `store` is None, they are those for
-    the hub's audit."""
+    """The policies and holds for a store's memories at a moment. `store` None: for the hub's audit."""
 
     store: str | None
     at: datetime
@@ -80,8 +78,10 @@ class Rules:
 
     @classmethod
     def of(cls, store_id: str | None, at: datetime, policies: Sequence[Policy] | None = None) -> "Rules":
-        """Return the rules of a store or, if `store_id` is None, of the hub's audit: with the saved policies, or with
-        `policies` instead of them."""
+        """Return the rules of a store, or of the hub's audit if `store_id` is None.
+
+        `policies` are used in place of the saved ones (None: the saved ones).
+        """
         policies = saved.concerning(store_id) if policies is None else policies
         return cls(store_id, at, policies, Chooser(policies), holds_of(store_id, at) if store_id else Holds())
 
@@ -92,9 +92,9 @@ def rehearse(
 ) -> Iterator[Item]:  # fmt: skip
     """Yield exactly what a run as of `at` removes, in its order: expired and purged memories, old versions, entries.
 
-    For `store_id` None, it yields only entries of the hub's own chain. `policies` are used in place of the saved ones.
-    `held` gets the ids of the memories that only a hold or a pin keeps. `approved` gets the ids of the memories that
-    would expire if no person had written or approved them.
+    For `store_id` None, these are entries of the hub's own chain. `policies` replace the saved ones. `held` gets the
+    ids of the memories that only a hold or a pin keeps. `approved` gets the ids of those that would expire if no person
+    had written or approved them.
     """
     rules = Rules.of(store_id, at, policies)
     rules.held = rules.held if held is None else held
@@ -112,11 +112,9 @@ def rehearse(
 
 
 def by_then(items: Iterable[Item], rules: Rules, now: datetime) -> list[Item]:
-    """Return the items of a rehearsal as they will be at the moment `rules.at`, if runs take place every hour from
-    `now` until then.
+    """Return the items of a rehearsal as they will be at `rules.at`, with a run every hour from `now` on.
 
-    A memory that expires early enough is removed permanently before `rules.at`, because its time in the trash is over
-    by then.
+    A memory that expires early enough is removed permanently by then.
     """
     policies, found = {policy.id: policy for policy in rules.policies}, list(items)
     ended: list[int] = []
@@ -147,8 +145,10 @@ def totals(items: Iterable[Item]) -> Totals:
 
 
 def with_readers(store_id: str, items: Sequence[Item]) -> list[Item]:
-    """Return the items with `last_read_by` set: who read each memory last, under the name that the reader had at the
-    time of that read. Call it with few items."""
+    """Return the items with `last_read_by` set: who read each memory last, by the name at that time.
+
+    Call it with few items.
+    """
     read = [item.memory for item in items if item.memory and item.last_read_at is not None]
     seqs = dict(Memory.objects.among(store_id, read).values_list("pk", "last_read_seq"))
     entries = AuditEntry.objects.of_chain(store_id).of_seqs(seq for seq in seqs.values() if seq is not None)
@@ -167,7 +167,7 @@ Row = tuple[Any, ...]
 def live(rules: Rules) -> Iterator[Row]:
     """Yield the columns `_LIVE` of the live memories, by path. No cursor stays open between pages.
 
-    If a policy keeps memories that a person approved, the state of the newest version is added as a last column.
+    If a policy keeps approved memories, the state of the newest version is added as a last column.
     """
     columns = (*_LIVE, "head__review_state") if any(policy.keeps_approved for policy in rules.policies) else _LIVE
     after = ""
@@ -187,7 +187,7 @@ def facts_of(row: Row) -> Facts:
 
 
 def _expiring(rules: Rules) -> Iterator[Item]:
-    """Yield the memories that expire, by path. For most rows, only the quick comparisons of `is_due` are needed."""
+    """Yield the memories that expire, by path."""
     if not any(policy.expires for policy in rules.policies):
         return
     choose, cutoffs = rules.choose.of, {policy.id: policy.cutoffs(rules.at) for policy in rules.policies}
@@ -227,8 +227,7 @@ def _ending(rules: Rules) -> Iterator[Item]:
 
 
 def _trash(store_id: str, until: datetime) -> Iterator[list[Row]]:
-    """Yield pages of the memories that were moved to the trash at `until` or earlier, in the order of their
-    deletion."""
+    """Yield pages of the memories that were deleted at `until` or earlier, in the order of their deletion."""
     columns = ("pk", "path", "deleted_at", "expired_by", "last_read_at")
     trash = Memory.objects.in_trash().filter(store_id=store_id, deleted_at__lte=until).order_by("deleted_at", "pk")
     rest = trash
@@ -257,7 +256,7 @@ def _parts(things: Sequence[str], size: int = 500) -> Iterator[Sequence[str]]:
 
 
 def _pruned(rules: Rules) -> Iterator[Item]:
-    """Yield the old versions to remove, by the path of their memory. Memories that expire in this run are left out."""
+    """Yield the old versions to remove, by path, except of memories that expire in this run."""
     if not any(policy.prunes for policy in rules.policies):
         return
     rows: list[tuple[Row, Policy]] = []
@@ -326,10 +325,10 @@ def prunable(policy: Policy, versions: Sequence[Version], at: datetime) -> Item 
 
 
 def entries_item(rules: Rules, purged: set[str]) -> Item | None:
-    """Return an item for the oldest entries that can be removed, because they are too old and no longer needed; None if
-    there are none.
+    """Return an item for the oldest entries that can be removed; None if there are none.
 
-    A hold or a pin keeps all entries. The entry of a version that awaits review stays, unless its memory is purged.
+    A hold or a pin keeps all entries. The entry of a version that awaits review stays, unless its memory is in
+    `purged`.
     """
     policy = retention_rules.for_entries(rules.policies)
     if policy is None or policy.paused or policy.keep_entry_days is None or not rules.holds.is_empty:
@@ -349,8 +348,7 @@ def entries_item(rules: Rules, purged: set[str]) -> Item | None:
 
 
 def old_entries(rules: Rules) -> int:
-    """Return how many of the oldest entries are older than their policy allows. Entries that are still kept by a hold,
-    a pin or a version that awaits review are counted too."""
+    """Return how many of the oldest entries are older than their policy allows, including those that are kept."""
     policy, chain = (
         retention_rules.for_entries(rules.policies),
         AuditChain.objects.filter(pk=rules.store or HUB).first(),
@@ -361,8 +359,7 @@ def old_entries(rules: Rules) -> int:
 
 
 def _last_old(chain: AuditChain, days: int, at: datetime) -> int:
-    """Return the highest seq up to which every entry is older than `days`, is counted in the figures, and has a call
-    that can no longer be repeated."""
+    """Return the highest seq up to which all entries are old, counted and no longer repeatable."""
     young = Q(at__gt=retention_rules.earlier(at, days))
     young |= Q(at__gte=at - timedelta(days=settings.MEMORYHUB_IDEMPOTENCY_DAYS + 1))
     entries = AuditEntry.objects.of_chain(chain.pk)

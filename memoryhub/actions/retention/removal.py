@@ -52,10 +52,10 @@ class Removed(NamedTuple):
 
 
 def remove_versions(store: Tree, memory_id: str, ids: Sequence[str]) -> Removed:
-    """Remove versions of a memory permanently. Each version is replaced by a Redaction row. The act's entry resolves
-    the open findings whose values are in no version any more.
+    """Remove versions of a memory permanently. Each version is replaced by a Redaction row.
 
-    Raises ValueError for the memory's newest version.
+    Open findings whose values are in no version any more are resolved by the act's entry. Raises ValueError for the
+    memory's newest version.
     """
     memory = Memory.objects.get(store_id=store.store, pk=memory_id)
     if memory.head_id in ids:
@@ -71,9 +71,11 @@ def remove_versions(store: Tree, memory_id: str, ids: Sequence[str]) -> Removed:
 
 
 def purge(store: Tree, memory_id: str, evidence: Evidence | None = None) -> Removed:
-    """Remove a memory permanently, with its versions, texts, reviews, comments and findings. The act's entry resolves
-    the findings that were open. Raises ValueError for a live memory. `evidence` has the evidence of other removals in
-    the same act."""
+    """Remove a memory permanently, with its versions, texts, reviews, comments and findings.
+
+    The act's entry records open findings as resolved. `evidence` is that of other removals in the same act. Raises
+    ValueError for a live memory.
+    """
     memory = Memory.objects.get(store_id=store.store, pk=memory_id)
     if memory.is_live:
         raise ValueError("only a memory in the trash is purged")
@@ -88,8 +90,7 @@ def purge(store: Tree, memory_id: str, evidence: Evidence | None = None) -> Remo
 def _remove(
     store: Tree, memory_id: str, versions: Sequence[MemoryVersion], evidence: Evidence | None = None
 ) -> Removed:
-    """Remove versions of a memory, the texts that its other versions do not use, and the texts that were proposed as
-    changes of these versions."""
+    """Remove versions of a memory, with texts that no other version uses and with proposed texts."""
     proposed_texts.remove(store, memory_id, versions)
     forget_answers(store, versions, {version.pk: version.path for version in versions})
     evidence = evidence or Evidence(store)
@@ -104,8 +105,7 @@ def _remove(
 
 
 def drop_texts(store: Tree, memory_id: str, texts: set[str]) -> int:
-    """Delete those of the given texts of a memory that no version uses any more; return how many bytes they had
-    (UTF-8)."""
+    """Delete those of the given texts that no version uses any more; return their size in bytes (UTF-8)."""
     versions = MemoryVersion.objects.filter(store_id=store.store, memory_id=memory_id, text_id__in=texts)
     unused = MemoryText.objects.filter(store_id=store.store, memory_id=memory_id, pk__in=texts)
     unused = unused.exclude(pk__in=set(versions.values_list("text_id", flat=True)))
@@ -120,10 +120,9 @@ def drop_texts(store: Tree, memory_id: str, texts: set[str]) -> int:
 def remove_entries(chain_id: str, up_to: int, act: Act, *, of_copy: bool = False) -> int:
     """Remove the oldest entries of a chain up to the seq `up_to`, at most MOST_ENTRIES; return how many.
 
-    The chain then starts at a signed checkpoint. These entries stay: the newest one, those of calls that may be
-    repeated, those that are not counted in the figures yet, and those of versions that await review. In a throw-away
-    copy (`of_copy`), only the newest entry stays. A closed proposal is removed with the entry that closed it. The
-    removal is one transaction with one entry; call it again until it returns 0.
+    The newest entry stays, and those that are still needed. In a throw-away copy (`of_copy`), only the newest entry
+    stays. A closed proposal is removed with the entry that closed it. Each call is one transaction with one entry; call
+    it again until it returns 0. The chain then starts at a signed checkpoint.
     """
     with writing():
         head = audit.lock_hub() if chain_id == HUB else tree.lock(chain_id, act).head
@@ -147,7 +146,7 @@ def remove_entries(chain_id: str, up_to: int, act: Act, *, of_copy: bool = False
 
 
 def _remove_proposals(chain_id: str, last: int) -> int:
-    """Remove the proposals that entries up to `last` closed, with their changes and comments; return how many."""
+    """Remove the proposals that entries up to `last` closed, and return how many."""
     numbers = dict(Proposal.objects.of_store(chain_id).filter(seq__lte=last).values_list("pk", "number"))
     closed, newest = list(numbers), max(numbers.values(), default=0)
     MemoryStore.objects.filter(pk=chain_id, last_removed_proposal__lt=newest).update(last_removed_proposal=newest)
@@ -161,12 +160,9 @@ def _remove_proposals(chain_id: str, last: int) -> int:
 
 
 def _removable(row: AuditChain, most: int, at: datetime) -> int:
-    """Return the highest seq, at most `most`, up to which no entry is needed. Policies are not considered.
-
-    An entry is needed if it is not counted in the figures yet, if its call may be repeated, or if its version awaits
-    review.
-    """
+    """Return the highest seq, at most `most`, up to which no entry is needed."""
     repeatable = at - timedelta(days=settings.MEMORYHUB_IDEMPOTENCY_DAYS + 1)
+    # Needed: not counted in the figures yet, the call may be repeated, or the version awaits review.
     counted = Figures.objects.filter(store_id=row.pk).values_list("seq", flat=True).first()
     last = most if counted is None else min(most, counted)
     waiting = MemoryVersion.objects.filter(store_id=row.pk).unreviewed().order_by("seq").values_list("seq", flat=True)
@@ -177,7 +173,7 @@ def _removable(row: AuditChain, most: int, at: datetime) -> int:
 
 
 def _move_start(row: AuditChain, last: int, act: Act) -> None:
-    """Move the chain's start to the entry `last`: seal the versions that outlive their entries, and sign the start."""
+    """Move the chain's start to the entry `last`, and sign it."""
     first, key = row.start_seq, settings.MEMORYHUB_AUDIT_KEY
     redactions = Redaction.objects.of_chain(row.pk)
     versions = MemoryVersion.objects.filter(store_id=row.pk).between(first, last)
@@ -212,8 +208,7 @@ def _versions_of(redactions: RedactionQuerySet) -> list[str]:
 
 
 def start_signature(row: AuditChain) -> str:
-    """Return the signature of a chain's start. It covers the last removed entry, the time, and the digests of the
-    versions and seals that outlive their entries."""
+    """Return the signature of a chain's start: the last removed entry, the time, and what outlives the entries."""
     at = chain.moment(row.start_at) if row.start_at else None
     values = ["start", row.pk, row.start_seq, row.start_hash, at, row.start_versions]
     seals_too = values if row.start_seals is None else [*values, row.start_seals]
@@ -247,8 +242,7 @@ def latest_redactions(chain_id: str, versions: dict[str, MemoryVersion], last: i
 
 
 def seal_of(version: MemoryVersion, redaction: str | None) -> str:
-    """Return the seal of a version. `redaction` is the commitment of the newest redaction of this version when the seal
-    is made, or None if it was never redacted."""
+    """Return the seal of a version. `redaction` is the commitment of its newest redaction (None: no redaction)."""
     values = [
         version.store_id,
         version.pk,

@@ -17,8 +17,10 @@ MOST_EVENTS = 200_000
 
 
 def past_weeks(store_id: str, at: datetime, policies: Sequence[Policy] | None = None, weeks: int = 12) -> Weeks:
-    """Return what policies would have expired in each past week if they had always applied. Memories that are held or
-    pinned are left out. `policies` are used in place of the saved ones."""
+    """Return what policies would have expired in each past week if they had always applied.
+
+    Memories that are held or pinned are left out. `policies` are used in place of the saved ones.
+    """
     rules = Rules.of(store_id, at, policies)
     going = [policy for policy in rules.policies if policy.expires]
     reads, reads_from = _events(_reads(store_id), at) if any(one.expire_unread_days for one in going) else ({}, None)
@@ -33,8 +35,10 @@ def past_weeks(store_id: str, at: datetime, policies: Sequence[Policy] | None = 
 
 
 def coming_weeks(store_id: str, at: datetime, policies: Sequence[Policy] | None = None, weeks: int = 12) -> Weeks:
-    """Return what policies will expire in each coming week if no memory is read or changed. Memories that are held or
-    pinned are left out. `policies` are used in place of the saved ones."""
+    """Return what policies will expire in each coming week if no memory is read or changed.
+
+    Memories that are held or pinned are left out. `policies` are used in place of the saved ones.
+    """
     rules = Rules.of(store_id, at, policies)
     expires = any(policy.expires for policy in rules.policies)
     rows = live(rules) if expires else iter(())
@@ -53,8 +57,10 @@ class Soon(NamedTuple):
 def coming_first(
     store_id: str, at: datetime, policies: Sequence[Policy] | None, policy_id: str | None, most: int
 ) -> list[Soon]:
-    """Return the memories that expire first after the moment `at`, at most `most`. With `policy_id`, only those that
-    this policy lets expire are returned."""
+    """Return the memories that expire first after the moment `at`, at most `most`.
+
+    With `policy_id`, only those of this policy are returned.
+    """
     rules = Rules.of(store_id, at, policies)
     going = any(policy.expires for policy in rules.policies if policy_id in (None, policy.id))
     found = _coming(rules, live(rules) if going else iter(()))
@@ -74,15 +80,13 @@ Events = dict[str, list[datetime]]
 
 
 def _reads(store_id: str) -> Any:
-    """Return (memory, time) of the newest MOST_EVENTS views, newest first. `memory` is None for a view of a
-    directory."""
+    """Return (memory, time) of the newest views, newest first. `memory` is None for a view of a directory."""
     found = AuditEntry.objects.of_chain(store_id).of_command("view").newest()
     return found.values_list("memory", "at")[:MOST_EVENTS]
 
 
 def _known_from(store_id: str) -> datetime | None:
-    """Return the time since which retention has removed neither entries nor versions; None if it has never removed
-    any."""
+    """Return since when retention has removed neither entries nor versions; None if it never has."""
     entries = AuditEntry.objects.of_chain(store_id)
     last = Redaction.objects.of_chain(store_id).removed().order_by("-entry_seq").values_list("entry_seq", flat=True)
     seq = last.first()
@@ -99,8 +103,7 @@ def _changes(store_id: str) -> Any:
 
 
 def _events(found: Any, at: datetime) -> tuple[Events, datetime | None]:
-    """Return ({memory: times}, the time since which the events are complete). The second value is None if they are all
-    complete."""
+    """Return ({memory: times}, since when the events are complete). None: all are complete."""
     events: Events = {}
     count, moment = 0, at
     for memory, moment in found.iterator(PAGE):
@@ -111,8 +114,7 @@ def _events(found: Any, at: datetime) -> tuple[Events, datetime | None]:
 
 
 def _histories(rules: Rules, reads: Events, changes: Events) -> Iterator[History]:
-    """Yield the history of every memory, including those in the trash. Memories that are held or pinned now are left
-    out."""
+    """Yield the history of every memory, also in the trash, that is neither held nor pinned."""
     columns = ["pk", "path", "size", "created_at", "restored_at", "deleted_at", "updated_at", "last_read_at"]
     if any(policy.keeps_approved for policy in rules.policies):
         columns.append("head__review_state")

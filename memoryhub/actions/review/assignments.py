@@ -1,5 +1,4 @@
-"""Assigns the review of a memory, or the decision about a proposal, to a person, and lists the people who can be
-asked."""
+"""Assigns the review of a memory, or the decision about a proposal, to a person."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -55,8 +54,10 @@ def of_proposals(proposals: Sequence[Proposal]) -> Mapping[str, User]:
 
 
 def of_each(store_ids: Collection[str]) -> list[tuple[User, int]]:
-    """Return (person, number of memories and open proposals assigned to that person in these stores), the highest
-    numbers first; at most MOST_NAMED people."""
+    """Return (person, number of memories and open proposals assigned to that person), the highest first.
+
+    At most MOST_NAMED people are returned.
+    """
     counts: Counter[str] = Counter()
     waiting = standing_of_proposals(*store_ids).of_state(ProposalState.OPEN).values_list("assigned_to")
     for found in (standing(*store_ids).values_list("to"), waiting):
@@ -81,10 +82,9 @@ def reviewers_of(store_ids: Collection[str]) -> Mapping[str, Sequence[User]]:
 
 
 def assign(store_id: str, memory_id: str, to: str | None, act: Act) -> int | None:
-    """Assign the review of a memory to the person with the id `to`, or end the assignment (None). Return the entry's
-    seq.
+    """Assign the review of a memory to the person with the id `to`, or end the assignment (None).
 
-    Return None if nothing changes or no version awaits review. Raise NoReviewer.
+    Return the entry's seq; None if nothing changes or no version awaits review. Raises NoReviewer.
     """
     with tree.locked(store_id, act) as store:
         memory = Memory.objects.filter(store_id=store_id, pk=memory_id).first()
@@ -103,9 +103,10 @@ def assign(store_id: str, memory_id: str, to: str | None, act: Act) -> int | Non
 
 
 def assign_proposal(store_id: str, number: int, to: str | None, act: Act) -> int | None:
-    """Assign an open proposal to the person with the id `to`, or end the assignment (None). Return the entry's seq.
+    """Assign an open proposal to the person with the id `to`, or end the assignment (None).
 
-    Return None if nothing changes or the proposal is not open. Raise NoReviewer, and Proposal.DoesNotExist.
+    Return the entry's seq; None if nothing changes or the proposal is not open. Raises NoReviewer and
+    Proposal.DoesNotExist.
     """
     with tree.locked(store_id, act) as store:
         proposal = Proposal.objects.of_store(store_id).get(number=number)
@@ -132,16 +133,17 @@ def _reviewer(store_id: str, user_id: str) -> User:
 
 
 def end(store: Tree, memories: Collection[str]) -> None:
-    """End the assignments of those memories that have no version to review any more. Call it in the transaction of the
-    decision."""
+    """End the assignments of memories without versions to review. Call it in the decision's transaction."""
     of_memories = Assignment.objects.filter(store_id=store.store, memory_id__in=memories)
     waiting = MemoryVersion.objects.filter(store_id=OuterRef("store_id"), memory_id=OuterRef("memory_id")).unreviewed()
     of_memories.filter(~Exists(waiting), ended_by=None).update(ended_by=store.seq)
 
 
 def resume(store: Tree, versions: Sequence[str], memories: Collection[str]) -> None:
-    """Put those assignments in force again that ended because of decisions about these versions. `memories` are the
-    memories of the versions. Call it when the decisions are undone."""
+    """Put assignments in force again that ended because of decisions about these versions.
+
+    `memories` are the memories of the versions. Call it when the decisions are undone.
+    """
     of_memories = Assignment.objects.filter(store_id=store.store, memory_id__in=memories)
     ended = Review.objects.filter(store_id=OuterRef("store_id"), memory_id=OuterRef("memory_id"))
     of_memories.filter(Exists(ended.filter(seq=OuterRef("ended_by"), version_id__in=versions))).update(ended_by=None)

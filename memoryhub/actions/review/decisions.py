@@ -1,5 +1,4 @@
-"""The decisions of people about versions that agents wrote (approved, reverted, edited, flagged), and claims of
-memories."""
+"""The decisions of people about versions that agents wrote, and claims of memories."""
 
 from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
@@ -30,10 +29,7 @@ TOGETHER = 100
 
 
 class Decided(Exception):
-    """Someone else has already decided.
-
-    `review` is that decision; None if there is no such version or decision.
-    """
+    """Someone else has already decided. `review` is that decision; None if there is no such version or decision."""
 
     def __init__(self, review: Review | None) -> None:
         super().__init__("already decided by someone else")
@@ -41,8 +37,7 @@ class Decided(Exception):
 
 
 class Changed(Exception):
-    """The number of earlier versions that would also be approved is not the number that the person saw. It is now
-    `count`."""
+    """The number of earlier versions to approve is not the number that the person saw. It is now `count`."""
 
     def __init__(self, count: int) -> None:
         super().__init__(f"{count} earlier versions would be approved too")
@@ -60,7 +55,7 @@ class Done:
 def mark(store: Tree, versions: Sequence[tuple[str, str]], decision: Decision, note: str) -> None:
     """Record a decision about versions, given as pairs of ids (memory, version).
 
-    Call it in the transaction of the decision's entry, before that entry is written. Versions that await review get the
+    Call it before the decision's entry is written, in the same transaction. Versions that await review get the
     decision's state. REOPENED lets reviewed versions await review again.
     """
     actor = store.act.actor
@@ -102,8 +97,8 @@ def mark(store: Tree, versions: Sequence[tuple[str, str]], decision: Decision, n
 def approve(store_id: str, version_id: str, act: Act, *, earlier: int) -> Done:
     """Approve a version together with the unreviewed versions before it of the same memory.
 
-    `earlier` is the number of earlier versions that the person saw. Raises Decided and Changed, before any write.
-    Changed is not raised if only the same person's newer decisions changed the number.
+    `earlier` is the number of earlier versions that the person saw. Raises Decided and Changed, before any write. The
+    person's own newer decisions do not raise Changed.
     """
     with tree.locked(store_id, act) as store:
         version = _open(store, version_id)
@@ -114,18 +109,14 @@ def approve(store_id: str, version_id: str, act: Act, *, earlier: int) -> Done:
 
 
 def approve_many(store_id: str, versions: Sequence[str], act: Act) -> Done | None:
-    """Approve the given versions that still await review, and the earlier versions of their memories.
-
-    Return None if none awaits review.
-    """
+    """Approve those of the given versions that await review, and the earlier ones. None if none awaits review."""
     with tree.locked(store_id, act) as store:
         waiting = with_earlier(store_id, versions)
         return _approved(store, waiting, None) if waiting else None
 
 
 def with_earlier(store_id: str, versions: Sequence[str]) -> list[tuple[str, str]]:
-    """Return (memory, version) for the given versions that await review, and for the earlier versions that are approved
-    with them."""
+    """Return (memory, version) for the given versions that await review, and for earlier ones."""
     last: dict[str, MemoryVersion] = {}
     waiting: dict[str, str] = {}
     for part in in_parts(versions):
@@ -139,11 +130,8 @@ def with_earlier(store_id: str, versions: Sequence[str]) -> list[tuple[str, str]
 
 
 def _earlier_than_each(store_id: str, last: Mapping[str, int]) -> dict[str, str]:
-    """Return {version: memory} of the versions that are approved together with a later version of their memory.
-
-    `last` is {memory: the number of that later version}. The versions of each memory between the lowest and the highest
-    number are read, so the numbers should be near each other.
-    """
+    """Return {version: memory} of the versions that are approved together with a later one."""
+    # The versions between the lowest and the highest number are read, so the numbers should be near each other.
     numbers = {"number__gte": min(last.values()) - LOOK_BACK, "number__lt": max(last.values())}
     found = MemoryVersion.objects.filter(store_id=store_id, memory_id__in=list(last), **numbers).unreviewed()
     return {
@@ -156,8 +144,8 @@ def _earlier_than_each(store_id: str, last: Mapping[str, int]) -> dict[str, str]
 def mark_with_edit(store: Tree, memory_id: str, version_id: str | None) -> dict[str, object]:
     """Mark the memory's unreviewed versions up to `version_id` as reviewed by a person's edit.
 
-    Return the values to add to the input of the edit's entry; {} if no version is marked. If the edit did not change
-    the text, the versions are marked as approved instead.
+    If the edit did not change the text, they are marked as approved. Return the values for the input of the edit's
+    entry; {} if no version is marked.
     """
     of_memory = MemoryVersion.objects.filter(store_id=store.store, memory_id=memory_id)
     version = of_memory.filter(pk=version_id).first() if version_id else None
@@ -173,15 +161,14 @@ def mark_with_edit(store: Tree, memory_id: str, version_id: str | None) -> dict[
 
 
 def earlier_than(version: MemoryVersion) -> MemoryVersionQuerySet:
-    """Return the unreviewed earlier versions of the same memory that are approved together with this version."""
+    """Return the unreviewed earlier versions of the same memory, which are approved with this version."""
     first = version.number - LOOK_BACK
     of_memory = MemoryVersion.objects.filter(store_id=version.store_id, memory_id=version.memory_id)
     return of_memory.filter(number__gte=first, number__lt=version.number).unreviewed()
 
 
 def _is_own_doing(version: MemoryVersion, act: Act, now: int, then: int) -> bool:
-    """Return whether only the person's own newer decisions changed the number of waiting earlier versions from `then`
-    to `now`."""
+    """Return whether only the person's own decisions changed the number of waiting versions."""
     of_memory = Review.objects.of_memory(version.store_id, version.memory_id).filter(decision__in=STATES)
     first = version.number - LOOK_BACK
     numbers = {"version__number__gte": first, "version__number__lt": version.number}
@@ -213,8 +200,7 @@ def last_decision(store_id: str, version_id: str) -> Review | None:
 
 
 def _approved(store: Tree, waiting: Sequence[tuple[str, str]], version: MemoryVersion | None) -> Done:
-    """Approve these versions, given as (memory, version), and return the result. If the person approved a single
-    version, `version` is that version, and the entry names it."""
+    """Approve versions, given as (memory, version). `version` is set if the person approved only that one."""
     mark(store, waiting, Decision.APPROVED, store.act.note or "")
     versions = tuple(pk for _, pk in waiting)
     return _write_entry(store, "approve", versions, version)
@@ -223,8 +209,8 @@ def _approved(store: Tree, waiting: Sequence[tuple[str, str]], version: MemoryVe
 def reopen(store_id: str, seq: int, act: Act, *, but: Set[str] = frozenset(), only: str = "") -> Done | None:
     """Let the versions that the entry `seq` decided await review again. Return None if there are none.
 
-    Versions that were removed or decided again since then, and the versions and memories in `but`, do not change. If
-    `only` is the id of a version or a memory, no other version changes.
+    Versions that were removed or decided again, and the versions and memories in `but`, do not change. With `only` (a
+    version or a memory), no other version changes.
     """
     with tree.locked(store_id, act) as store:
         standing = _left(store_id, decided_by(store_id, seq))
@@ -261,8 +247,7 @@ def decided_by(store_id: str, seq: int) -> list[tuple[str, str]]:
 def flag(store_id: str, versions: Collection[str], act: Act, *, flagged: bool = True) -> Done | None:
     """Flag the memories of these versions, or remove their flags (`flagged` False).
 
-    The review of each memory names the newest of its given versions. Return None if nothing changes: no version exists,
-    or no memory has a flag to remove.
+    The review of each memory names the newest of its given versions. Return None if nothing changes.
     """
     with tree.locked(store_id, act) as store:
         newest = _newest(store_id, versions)
@@ -281,8 +266,7 @@ def flag(store_id: str, versions: Collection[str], act: Act, *, flagged: bool = 
 def put_flags(store: Tree, versions: Collection[str]) -> list[str]:
     """Flag the memories of these versions that have no flag yet. The transaction's entry must follow.
 
-    Return, for each flagged memory, the id of the newest of its given versions. The entry's input must name these
-    versions.
+    Return the id of the newest given version of each flagged memory, for the entry's input.
     """
     return _set_flags(store, without_flags(store.store, versions), flagged=True)
 
@@ -297,11 +281,10 @@ def without_flags(store_id: str, versions: Collection[str]) -> dict[str, str]:
 
 
 def remove_flags_of(store: Tree, undos: Mapping[int, Collection[str]], *, but: Collection[str] = ()) -> list[str]:
-    """Remove the flags that the entries in `undos` set. `undos` is {seq: the memories in which the entry stays in
-    force}.
+    """Remove the flags that the entries in `undos` set: {seq: the memories in which the entry stays in force}.
 
-    The flags of those memories, of the memories in `but`, and of memories that were flagged again later, stay. Return
-    the ids of the versions that the removed flags named; the entry of the transaction must name them.
+    Flags of those memories and of the memories in `but` stay, and so do newer flags. Return the ids of the versions
+    that the removed flags named, for the transaction's entry.
     """
     put = {
         memory: (version, seq)
@@ -320,8 +303,7 @@ def remove_flags_of(store: Tree, undos: Mapping[int, Collection[str]], *, but: C
 
 
 def _set_flags(store: Tree, chosen: Mapping[str, str], *, flagged: bool) -> list[str]:
-    """Set or remove the flags of memories. `chosen` is {memory: the version that its review names}. Return the ids of
-    these versions."""
+    """Set or remove flags: `chosen` is {memory: the version that its review names}. Return the versions."""
     for part in in_parts(sorted(chosen)):
         Memory.objects.among(store.store, part).update(flagged=flagged)
     if chosen:
@@ -340,8 +322,7 @@ def _newest(store_id: str, versions: Collection[str]) -> list[MemoryVersion]:
 def _write_entry(
     store: Tree, command: str, versions: tuple[str, ...], one: MemoryVersion | None, **more: object
 ) -> Done:
-    """Write the entry of a decision, and return the result. The input lists the ids `versions`; the entry itself names
-    `one`."""
+    """Write the entry of a decision, and return the result. The input lists `versions`; the entry names `one`."""
     path, memory, version = (one.path, one.memory_id, one.pk) if one else (None, None, None)
     input = audit.to_json({"versions": versions, **more})
     return Done(tree.commit(store, Record(command, path=path, memory=memory, version=version, input=input)), versions)
@@ -351,9 +332,9 @@ def _write_entry(
 
 
 def claim(store_id: str, memory_id: str, user: User, at: datetime) -> Claim:
-    """Claim a memory for review by a person, for five minutes.
+    """Claim a memory for review by a person, for five minutes. Return the claim that is valid now.
 
-    Return the claim that is valid now, which can be an earlier one by another person.
+    This can be an earlier claim by another person.
     """
     standing = Claim.objects.open(at).filter(store_id=store_id, memory_id=memory_id).select_related("by").first()
     if standing and (standing.by_id != user.pk or standing.expires_at - at > CLAIM * 0.8):
@@ -369,8 +350,7 @@ def claim(store_id: str, memory_id: str, user: User, at: datetime) -> Claim:
 
 
 def claim_proposal(proposal: Proposal, user: User, at: datetime) -> User | None:
-    """Claim a proposal for a person, for five minutes, and return None. If another person has claimed it, return that
-    person."""
+    """Claim a proposal for a person, for five minutes. Return the other person who has claimed it, or None."""
     until = proposal.claimed_until if proposal.is_claimed(at) else None
     if until and proposal.claimed_by != user:
         return proposal.claimed_by

@@ -11,11 +11,10 @@ FLAGS = (Decision.FLAGGED, Decision.UNFLAGGED)
 
 
 def add(store: Tree, decision: Decision, reviews: Sequence[Review]) -> None:
-    """Create the notices of a decision, in its transaction. They are for the people who flagged the decided memories,
-    except the person who decides.
+    """Create a decision's notices, in its transaction, for the other people who flagged the memories.
 
-    The `thread` of a notice is the id of the review that set the flag, and its `comment` is the id of the newest
-    decision's review.
+    The `thread` of a notice is the id of the review that set the flag. Its `comment` is the id of the newest decision's
+    review.
     """
     newest = {review.memory_id: review for review in reviews} if decision != Decision.FLAGGED else {}
     for part in in_parts(sorted(newest)):
@@ -37,8 +36,7 @@ def _flagged(store: Tree, memories: Collection[str]) -> Collection[str]:
 
 
 def _flags(store: Tree, memories: Collection[str]) -> Mapping[str, Mapping[str, str]]:
-    """Return {memory: {person: id of the review by which the person flagged it}}. Flags that were removed before are
-    left out."""
+    """Return {memory: {person: id of the review by which the person flagged it}}, without removed flags."""
     found: dict[str, dict[str, str]] = defaultdict(dict)
     if not memories:
         return found

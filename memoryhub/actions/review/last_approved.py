@@ -1,5 +1,4 @@
-"""Finds what changed in a memory since a person last approved it: the version to compare with, and who wrote the later
-ones."""
+"""Finds what changed in a memory since a person last approved it."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -23,9 +22,9 @@ _SETTLED = Q(review_state=None) | Q(review_state=ReviewState.APPROVED)
 class Since:
     """The changes of a memory since its version `base` (None: since the beginning).
 
-    If `is_own`, the person approved `base`. Otherwise `base` is older than the first version that awaits review: it is
-    the last of these older versions that someone approved or that needs no review. `count` is the number of versions
-    after `base`, and `writers` wrote them, the last writer first.
+    If `is_own`, the person approved `base`. Otherwise `base` is the last version before the unreviewed ones that
+    someone approved or that needs no review. `count` is the number of versions after `base`. `writers` are their
+    writers, the last one first.
     """
 
     base: MemoryVersion | None
@@ -37,8 +36,7 @@ class Since:
 def since_approved(store_id: str, memories: Collection[str], user_id: str) -> dict[str, Since]:
     """Return {memory: its changes since the person last approved it}, with at most five queries.
 
-    A memory is left out if its changes are unknown: retention has removed the version to compare with, or that version
-    is not among the last LOOK_BACK.
+    A memory is left out if its changes are unknown.
     """
     own = _own(store_id, memories, user_id)
     found = list(_with_settled(store_id, memories))
@@ -71,12 +69,7 @@ def _own(store_id: str, memories: Collection[str], user_id: str) -> dict[str, in
 
 
 def _with_settled(store_id: str, memories: Collection[str]) -> Iterable[tuple[str, int, int | None, int]]:
-    """Return four values for each memory: its id; its newest number; a settled number, or None; and the number of the
-    oldest version that was considered (at most LOOK_BACK are).
-
-    The settled number belongs to a version that someone approved or that needs no review: the last such version before
-    the first one that awaits review.
-    """
+    """Return (memory, its newest number, a settled number or None, the oldest considered number) for each."""
     of_memory = MemoryVersion.objects.filter(store_id=OuterRef("store_id"), memory_id=OuterRef("pk"))
     near = of_memory.filter(number__gt=OuterRef("version_count") - LOOK_BACK)
     first = near.unreviewed().order_by("number").values("number")[:1]
@@ -98,8 +91,7 @@ def _any_of(store_id: str, conditions: Iterable[Q]) -> QuerySet[MemoryVersion]:
 
 
 def _writers(store_id: str, after: Mapping[str, int]) -> dict[str, tuple[str, ...]]:
-    """Return {memory: names of the authors of its versions whose numbers are above the memory's number in `after`}. The
-    author of the newest version comes first."""
+    """Return {memory: names of the authors of versions after its number in `after`}, the newest first."""
     later = _any_of(store_id, (Q(memory_id=memory, number__gt=number) for memory, number in after.items()))
     made = list(later.order_by("-number").values_list("memory_id", "seq"))
     entries = AuditEntry.objects.of_chain(store_id).of_seqs({seq for _, seq in made})

@@ -1,7 +1,7 @@
 """The decisions about a version that an agent wrote: each verb with its state, words, icon and key.
 
-The buttons, keys and bulk form of the inbox and the badges of versions use this table. `web.review.acts` has the effect
-of each verb, and `actions.core.audit.commands` the words of its entry.
+The inbox and the badges of versions use this table. `web.review.acts` has the effect of each verb, and
+`actions.core.audit.commands` the words of its entry.
 """
 
 from collections.abc import Callable
@@ -21,11 +21,11 @@ WHO = Role.CURATOR
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """One decision. `name` is the command of its entry, `state` the version's new state.
+    """One decision. `name` is the command of its entry, `state` the version's new state (None: about the memory).
 
-    `state` is None if the decision is about the memory. `ask` and `did` return the words for a number of versions; a
-    verb without them applies only to a single version. The words in `by` follow a person's name. `badge` is shown
-    beside the version. A verb with `is_answer` ends the wait for a review, and can be taken back.
+    `ask` and `did` return the words for a number of versions; without them, a verb applies only to a single version.
+    The words in `by` follow a person's name. `badge` is shown beside the version. A verb with `is_answer` ends the wait
+    for a review, and can be taken back.
     """
 
     name: str

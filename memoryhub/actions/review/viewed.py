@@ -9,7 +9,7 @@ from memoryhub.models import Memory, MemoryVersion, Review, User, Viewed
 
 
 def mark(version: MemoryVersion, user: User) -> None:
-    """Mark a memory as viewed in the state after a version. Do nothing if the memory has just been removed."""
+    """Mark a memory as viewed in the state after a version. Do nothing if the memory has been removed."""
     with writing():
         _of(version, user).delete()
         if Memory.objects.filter(store_id=version.store_id, pk=version.memory_id).exists():
@@ -24,7 +24,7 @@ def unmark(version: MemoryVersion, user: User) -> None:
 
 
 def viewed(store_id: str, memories: Collection[str], user: User) -> dict[str, str]:
-    """Return {memory: the version in whose state the person viewed it}; memories without a mark are left out."""
+    """Return {memory: the version in whose state the person viewed it}, without memories that have no mark."""
     marks = Viewed.objects.filter(store_id=store_id, memory_id__in=memories, by=user)
     return dict(marks.values_list("memory_id", "version"))
 
@@ -32,7 +32,7 @@ def viewed(store_id: str, memories: Collection[str], user: User) -> dict[str, st
 def last_approval(store_id: str, user: User) -> int | None:
     """Return the seq of the entry of a person's newest approval in a store; None if there is none.
 
-    An approval counts whether it was a decision of its own or part of an edit, but not if it was taken back.
+    An approval as part of an edit counts too; one that was taken back does not.
     """
     approvals = Review.objects.filter(store_id=store_id).approvals_of(user.pk)
     return approvals.order_by("-seq").values_list("seq", flat=True).first()

@@ -1,7 +1,7 @@
 """Filters of pages that people save under a name.
 
-A view that is shared with the members of a store has entries in the store's chain: one for the sharing, and one for
-each later change. Views that are not shared make no entries.
+The sharing of a view with the members of a store, and each later change of it, makes an entry in the store's chain.
+Other views make no entries.
 """
 
 from collections.abc import Iterator
@@ -35,8 +35,10 @@ class NoSuchView(Exception):
 def save(
     owner: User, store: MemoryStore | None, page: str, name: str, query: str, act: Act, *, is_shared: bool = False
 ) -> SavedView:
-    """Save the query of a page as a view, and return the view. `store` is None for a view that belongs to no store; a
-    shared view needs a store. Raises NameTaken and TooManyViews."""
+    """Save the query of a page as a view, and return the view. Raises NameTaken and TooManyViews.
+
+    `store` is None for a view that belongs to no store; a shared view needs a store.
+    """
     with writing():
         if SavedView.objects.filter(owner=owner).count() >= MOST_OWN:
             raise TooManyViews
@@ -94,8 +96,7 @@ def _locked(view_id: str, act: Act) -> tuple[SavedView, Tree | None]:
 
 @contextmanager
 def _name_of_its_own(name: str) -> Iterator[None]:
-    """Raise NameTaken if saving inside the block fails because the person already has a view with this name, for
-    example from another window."""
+    """Raise NameTaken if the block fails because the person already has a view with this name."""
     try:
         with transaction.atomic():
             yield

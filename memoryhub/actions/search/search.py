@@ -1,7 +1,6 @@
 """Searches the memories of a store for a key. Each search takes a limited time and makes one audit entry.
 
-The texts have no index. Their folded forms are compared, as on the search page, so that SQLite and PostgreSQL find the
-same memories. A key may read every text, so nothing is masked.
+The folded texts are compared, without an index. Nothing is masked, because a key may read every text.
 """
 
 import json
@@ -41,8 +40,7 @@ class BadQuery(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line with a match; `number` counts from 1. If the line is long, `text` is only a part of the line, from column
-    `start` on."""
+    """A line with a match; `number` counts from 1. Of a long line, `text` is the part from column `start` on."""
 
     number: int
     text: str
@@ -52,8 +50,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A memory that matches. `lines` are its matching lines, at most MOST_LINES, and `more` is the number of the other
-    matching lines."""
+    """A memory that matches. `lines` are its matching lines, at most MOST_LINES; `more` counts the others."""
 
     memory: Memory
     in_path: Sequence[Span]
@@ -73,8 +70,10 @@ class Found:
 
 
 def words_of(query: str) -> tuple[Forms, ...]:
-    """Return the forms of the folded words of a query. A phrase in double quotes is one word with one form. Raises
-    BadQuery."""
+    """Return the forms of the folded words of a query. Raises BadQuery.
+
+    A phrase in double quotes is one word with one form.
+    """
     if len(query) > LONGEST_QUERY:
         raise BadQuery(f"`query` must have at most {LONGEST_QUERY} characters.")
     typed = [(fold((match[1] or match[2] or "").strip()), match[1] is None) for match in _WORD.finditer(query)]
@@ -95,11 +94,11 @@ def search(
     limit: int,
     after: str | None = None,
 ) -> Found:
-    """Return the memories under a directory that contain every word of the query in their path or text. With `after`,
-    only memories after this path are searched.
+    """Return the memories under a directory that contain every word of the query in their path or text.
 
-    `directory` is a path without a final slash (`""`: the whole store). There may be fewer than `limit` matches, even
-    none, although more follow. Raises BadQuery, and the errors of `requests.on_store`.
+    `directory` is a path without a final slash (`""`: the whole store). With `after`, only memories after this path are
+    searched. There may be fewer than `limit` matches, even none, although more follow. Raises BadQuery, and the errors
+    of `requests.on_store`.
     """
     words = words_of(query)
     let_others()
@@ -123,18 +122,19 @@ def found_versions(message: str | None) -> list[str]:
 
 
 def query_of(input: str | None) -> str | None:
-    """Return the whole query of a search, from the input of its entry; None if it was redacted or is stored only in
-    part."""
+    """Return the whole query of a search, from the input of its entry.
+
+    None if the query was redacted or is stored only in part.
+    """
     given, size = keeping.parts(json.loads(input or "{}"))
     query = given.get("query") if size is None and isinstance(given, dict) else None
     return query if isinstance(query, str) else None
 
 
 def lines_found(query: str, path: str, text: str) -> list[int] | None:
-    """Return the numbers, from 1, of the lines of a memory that a search for a query showed.
+    """Return the numbers, from 1, of the lines of a memory that a search showed.
 
-    Return None if the query does not find the memory, because a value in the query or in the text has been masked since
-    then.
+    None if the query does not find the memory any more, because a value has been masked since.
     """
     try:
         words = words_of(query)
@@ -165,8 +165,7 @@ def _look(
 
 
 def _texts(store_id: str, directory: str, after: str | None, sight: Sight | None) -> Iterator[tuple[Memory, str]]:
-    """Yield (memory, text) of the live memories under a directory, sorted by path; with `after`, only of those after
-    this path. A query reads at most MOST_ROWS memories. Memories that the agent does not see are left out."""
+    """Yield (memory, text) of the live memories that the agent sees under a directory, after the path `after`."""
     memories = Memory.objects.under(directory).filter(store_id=store_id).order_by("path")
     size = FIRST_ROWS
     while True:
@@ -184,8 +183,7 @@ def _texts(store_id: str, directory: str, after: str | None, sight: Sight | None
 
 
 def _some(rows: Sequence[Memory]) -> list[str]:
-    """Return the ids of the texts of the first memories in `rows`: as many as have BATCH_BYTES together, but at least
-    one."""
+    """Return the ids of the texts of the first `rows`: BATCH_BYTES together, but at least one."""
     ids: list[str] = []
     size = 0
     for memory in rows:

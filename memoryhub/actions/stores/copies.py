@@ -37,11 +37,9 @@ _NEVER = 2**53
 
 
 def make(store: Tree, *, proposes: bool) -> str:
-    """Create a copy of a locked store with its settings and rules, but without memories; return the copy's id. `fill`
-    copies the memories.
+    """Create a copy of a locked store without memories; return its id. `fill` copies the memories.
 
-    With `proposes`, the changes in the copy become a proposal later. So the copy's path rules allow the changes that
-    can only be proposed in the store itself.
+    With `proposes`, path rules that only let agents propose changes allow these changes in the copy.
     """
     row = MemoryStore.objects.get(pk=store.store)
     rules = path_rules.of_json(row.path_rules).rules
@@ -61,8 +59,8 @@ def make(store: Tree, *, proposes: bool) -> str:
 def fill(copy_id: str, original: str, seq: int, at: datetime) -> int | None:
     """Copy the next memories of a store as they were after its entry `seq`, in one short transaction.
 
-    Return None if this function must be called again; otherwise return the seq of the copy's newest entry. A text that
-    has been redacted or removed since the entry `seq` is left out. Raises ToolError for a limit, and NoSuchStore.
+    Return None if more are left; otherwise the seq of the copy's newest entry. A text that was redacted or removed
+    since is left out. Raises ToolError for a limit, and NoSuchStore.
     """
     with tree.locked(copy_id, Act(Actor.system("copy"), Door.WEB, at)) as store:
         last = Memory.objects.filter(store_id=copy_id).order_by("-path").values_list("path", flat=True).first()
@@ -84,11 +82,9 @@ def fill(copy_id: str, original: str, seq: int, at: datetime) -> int | None:
 
 
 def keep(store: Tree, copy_id: str, name: str) -> None:
-    """Turn a throw-away copy of a locked store into a memory store of its own. The members of the original get the same
-    roles in it.
+    """Turn a throw-away copy of a locked store into a memory store with the same members. Raises NoSuchStore.
 
-    Webhooks get no events for what happened in the copy before, but the audit stream gets the whole audit of the copy.
-    Raises NoSuchStore.
+    Webhooks get no events for what happened in the copy. The audit stream gets its whole audit.
     """
     original = MemoryStore.objects.get(pk=store.store)
     copy = tree.lock(copy_id, store.act._replace(session=None))
@@ -104,8 +100,7 @@ def keep(store: Tree, copy_id: str, name: str) -> None:
 
 
 def _copy_findings(store: Tree, original: str, copied: Mapping[str, tuple[str, str]]) -> None:
-    """Copy the findings of memories, so that pages of the copy mask the same values, and dismissed findings stay
-    dismissed. `copied` is {id of a memory: (id of its copy, id of the copy's version)}."""
+    """Copy the findings of memories. `copied` is {id of a memory: (id of its copy, id of the copy's version)}."""
     rows = []
     for one in Finding.objects.of_store(original).filter(memory_id__in=list(copied)):
         one.pk, one.store_id, one.seq = ids.new_id(ids.FINDING, store.at), store.store, store.seq

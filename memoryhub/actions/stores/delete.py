@@ -1,7 +1,6 @@
-"""Deletes a memory store. The store is hidden at once, and its rows are deleted later in batches. Its audit is closed
-and stays.
+"""Deletes a memory store. It is hidden at once; its rows are deleted later. Its audit is closed and stays.
 
-When a throw-away copy is deleted, the entries in its audit are removed too, because they contain texts.
+The entries of a throw-away copy are removed too, because they contain texts.
 """
 
 from collections.abc import Sequence
@@ -63,10 +62,9 @@ are deleted with the store's row."""
 
 
 def delete(store: Tree) -> Record:
-    """Mark a locked store and its throw-away copies as deleted. Return the record of the store's last entry, which the
-    caller commits.
+    """Mark a locked store and its throw-away copies as deleted. Return the record of the store's last entry.
 
-    Raises ToolError if anything in the store has a legal hold.
+    The caller commits it. Raises ToolError if anything in the store has a legal hold.
     """
     held = sql.one(sql.LEGAL_HOLDS, store.store, store.now)
     if held is not None:
@@ -89,8 +87,10 @@ def delete_store(store_id: str, *, act: Act) -> int:
 
 
 def delete_copy(copy_id: str, act: Act) -> None:
-    """Delete a throw-away copy; do nothing if the store is no longer one. If the original is changed too, lock the
-    original first. The copy's entries are removed at once, because no one could erase a text from them later."""
+    """Delete a throw-away copy with its entries; do nothing if the store is not one any more.
+
+    If the original is changed too, lock the original first.
+    """
     act = act._replace(session=None, token=None, note=None)
     with writing():
         try:
@@ -99,14 +99,14 @@ def delete_copy(copy_id: str, act: Act) -> None:
             return
         if MemoryStore.objects.filter(pk=copy_id).exists():
             return  # what Claude made of it was kept as a memory store
+        # Removed at once, because no one could erase a text from these entries later.
         while removal.remove_entries(copy_id, last, act, of_copy=True):
             pass
         delete_store(copy_id, act=act)
 
 
 def _place(store_id: str, memory: str | None, path: str | None) -> str:
-    """Return the path that a hold covers. For a hold on a memory, this is the path of the memory; for one on the whole
-    store, it is empty."""
+    """Return the path that a hold covers: that of its memory, or "" for the whole store."""
     if memory is None:
         return path or ""
     return str(Memory.objects.filter(store_id=store_id, pk=memory).values_list("path", flat=True).first() or "")
@@ -124,8 +124,7 @@ def deleted_stores() -> list[str]:
 def step(store_id: str) -> bool:
     """Delete the next rows of a deleted store in one short transaction; return whether to call this again at once.
 
-    Nothing is deleted before the webhooks' reader has read the store's audit, because events are made from these rows.
-    The store's own row is deleted last, after its webhooks have received all their events.
+    Nothing is deleted before the webhooks' reader has read the store's audit. The store's own row is deleted last.
     """
     if not _is_read(store_id):
         return False
@@ -148,15 +147,17 @@ def step(store_id: str) -> bool:
 
 
 def _leave(store_id: str, ids: Sequence[str]) -> list[str]:
-    """Store in the audit those parts of the texts of these versions that the audit keeps. Call it before the versions
-    are deleted. Return the ids of the texts."""
+    """Store the parts of these versions' texts that the audit keeps. Return the ids of the texts.
+
+    Call it before the versions are deleted.
+    """
     versions = MemoryVersion.objects.among(store_id, ids).values_list("seq", "text_id")
     own_texts.copy_back(store_id, [seq for seq, _ in versions])
     return sorted({text for _, text in versions if text})
 
 
 def _drop(store_id: str, texts: Sequence[str]) -> None:
-    """Delete those of the given texts that no version uses any more. The audit already has the parts that it keeps."""
+    """Delete those of the given texts that no version uses any more."""
     if not texts:
         return
     used = MemoryVersion.objects.filter(store_id=store_id, text_id__in=texts).values_list("text_id", flat=True)
@@ -164,8 +165,7 @@ def _drop(store_id: str, texts: Sequence[str]) -> None:
 
 
 def _is_read(store_id: str) -> bool:
-    """Return whether the webhooks' reader has read every entry of the store, for the webhooks of the store and of the
-    hub; True if there are none."""
+    """Return whether the webhooks' reader has read every entry of the store; True without webhooks."""
     if not Webhook.objects.active().filter(Q(store=None) | Q(store=store_id)).exists():
         return True
     read = WebhookCursor.objects.filter(pk=store_id).values_list("seq", flat=True).first() or 0

@@ -61,8 +61,10 @@ def name_too(store_id: str, key: str, new: str, act: Act) -> None:
 
 
 def replaced(store: Tree, before: Sequence[PathRule], rules: Sequence[PathRule], **more: object) -> Record:
-    """Replace the rules of a locked store, which were `before`. Return the record of the entry, whose input also has
-    `more`."""
+    """Replace the rules of a locked store. `before` are its rules until now.
+
+    Return the record of the entry, whose input also has `more`.
+    """
     after = [rule.as_json() for rule in rules]
     MemoryStore.objects.filter(pk=store.store).update(path_rules=after, updated_at=store.at)
     details = {"before": [rule.as_json() for rule in before], "after": after, **more}

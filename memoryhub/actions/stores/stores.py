@@ -71,8 +71,10 @@ def create_store(
 
 
 def add_store(settings: StoreSettings, metadata: Mapping[str, str], at: datetime, **more: Any) -> MemoryStore:
-    """Add the rows of an empty store, and return the store. `more` are further columns. The caller adds the store's
-    chain and its first entry."""
+    """Add the rows of an empty store, and return the store. `more` are further columns.
+
+    The caller adds the store's chain and its first entry.
+    """
     store = MemoryStore.objects.create(
         id=ids.new_id(ids.MEMORY_STORE, at),
         created_at=at,
@@ -100,8 +102,7 @@ def edit_store(
     at: datetime,
     only: Collection[str] | None = None,
 ) -> None:
-    """Change all settings of a store, or only those named in `only`. The entry lists the changed settings, before and
-    after.
+    """Change all settings of a store, or only those named in `only`. The entry has them before and after.
 
     Without a change, nothing is written. Raises ToolError for an archived store.
     """
@@ -117,9 +118,9 @@ def edit_store(
 
 
 def set_archived(store: MemoryStore, archived: bool, *, actor: Actor, door: Door, at: datetime) -> None:
-    """Archive or unarchive a store.
+    """Archive or unarchive a store. Without a change, nothing is written.
 
-    An archived store can be read, and its memories can be deleted. Without a change, nothing is written.
+    An archived store can be read, and its memories can be deleted.
     """
     with tree.locked(store.id, Act(actor, door, at)) as locked:
         record = archiving(locked, archived)

@@ -5,10 +5,10 @@ from memoryhub.models import Finding, FindingState, Import, ImportItem, Memory
 
 
 def carry(store: Tree, job: Import, item: ImportItem, memory: str) -> None:
-    """Dismiss the findings of a copied memory that are dismissed in the source, with the note, person and time of that
-    dismissal. Do nothing if the import is no copy of a memory store.
+    """Dismiss the findings of a copied memory that are dismissed in the source, by the same person.
 
-    Call it after the findings are recorded, and before the entry is written.
+    Do nothing if the import is no copy of a memory store. Call it after the findings are recorded, and before the entry
+    is written.
     """
     if not job.copied_from:
         return

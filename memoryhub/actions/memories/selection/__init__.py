@@ -1,5 +1,4 @@
-"""Acts on the items that a person selects in a list. Each act is one transaction with one audit entry, and has its own
-module.
+"""Acts on the items that a person selects in a list. Each act is one transaction with one audit entry.
 
 A person first sees what is selected. The digest of the selection must still be the same when the act runs.
 """
@@ -40,7 +39,7 @@ class Chosen:
 class Item:
     """A selected memory, or a selected directory (then `memory` is None).
 
-    A directory has `count` memories of `size` bytes under it, and `changed_at` is the time of the last write in it.
+    A directory has `count` memories of `size` bytes. Its `changed_at` is the time of the last write in it.
     """
 
     id: str
@@ -96,8 +95,7 @@ class Done:
 
 
 class NotDone(Exception):
-    """Nothing was done, because the plan has changed since it was shown (`changed`), or because an obstacle prevents
-    the act.
+    """Nothing was done: the plan has changed since it was shown (`changed`), or an obstacle prevents the act.
 
     `plan` is the current plan or selection.
     """
@@ -184,8 +182,10 @@ def _memory(row: Memory) -> Item:
 
 
 def commit(store: Tree, command: str, items: Sequence[Item], new_path: str | None = None, **details: object) -> Done:
-    """Write the entry of an act whose versions have been made, and return the result. `new_path` is recorded only for a
-    single item."""
+    """Write the entry of an act whose versions have been made, and return the result.
+
+    `new_path` is recorded only for a single item.
+    """
     made = tuple(store.made)
     record = _record(command, items, details)._replace(versions=made, new_path=new_path if len(items) == 1 else None)
     if len(made) == 1 and record.memory:
@@ -194,8 +194,7 @@ def commit(store: Tree, command: str, items: Sequence[Item], new_path: str | Non
 
 
 def _record(command: str, items: Sequence[Item], details: dict[str, Any]) -> Record:
-    """Return the record of an act on `items`. If there is a single item, the record has its path and memory. The input
-    of the record has the paths of `named_of` and the totals of all items."""
+    """Return the record of an act on `items`, with their totals and the first paths (see `named_of`)."""
     count, size = sum(item.count for item in items), sum(item.size for item in items)
     said = {**details, "paths": list(named_of(items)), "memories": count, "size": size, "selected": len(items)}
     one = items[0] if len(items) == 1 else None

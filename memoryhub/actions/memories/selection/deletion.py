@@ -17,8 +17,7 @@ from memoryhub.models import Hold, Memory
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A selected memory, or a memory in a selected directory, that cannot be deleted, and the legal hold that keeps
-    it."""
+    """A selected memory, also in a selected directory, that a legal hold keeps, and the hold."""
 
     id: str
     path: str
@@ -30,7 +29,7 @@ class Held:
 class Deletion:
     """The effect of deleting a selection: `going` moves to the trash, and `held` stays.
 
-    For a directory in `going`, the counts include only the memories that move to the trash.
+    The counts of a directory in `going` include only the memories that move to the trash.
     """
 
     selected: Selected
@@ -47,8 +46,7 @@ class Deletion:
 
     @property
     def digest(self) -> str:
-        """Return the digest of the selection and the memories that stay. If none stays, it is the digest of the
-        selection itself."""
+        """Return the digest of the selection and of the memories that stay, if any."""
         stays = [one.id for one in self.held]
         return selection.digest_of([self.selected.digest, stays]) if stays else self.selected.digest
 
@@ -72,7 +70,7 @@ def is_held(store_id: str, path: str, at: datetime) -> bool:
 
 
 def delete(store_id: str, chosen: Chosen, digest: str, act: Act) -> Done:
-    """Make the deletion with this digest: move the memories that it contains to the trash.
+    """Move the memories of the deletion with this digest to the trash.
 
     Raises NotDone, TooMuch, and ToolError for a legal hold that was placed after the deletion was shown.
     """
@@ -106,8 +104,7 @@ def _without(item: Item, held: Sequence[Held]) -> Item:
 
 
 def _delete(store: Tree, item: Item, stays: set[str]) -> list[Item]:
-    """Delete the memories of a selected item, except those whose ids are in `stays`. Return the item itself or, if some
-    memories of a directory stay, one item for each deleted memory."""
+    """Delete the memories of a selected item, except `stays`. Return the deleted items."""
     memories = [item.memory] if item.memory else tree.memories_under(store, item.path)
     going = [memory for memory in memories if memory.id not in stays]
     if len(going) == len(memories):

@@ -20,12 +20,11 @@ from memoryhub.pure.protocol.errors import ToolError
 
 
 class Obstacle(StrEnum):
-    """Why an item cannot move to its target. If it is STAYS (the item is already there) or HELD (a legal hold keeps
-    it), the other items still move; otherwise none does.
+    """Why an item cannot move to its target. For STAYS and HELD, the other items still move; otherwise none does.
 
-    TAKEN: something is at the target. TWICE: another selected item has the same name. INSIDE: the directory would be
-    inside itself. LONG: a path would be too long or too deep, or in a directory that cannot contain memories, such as
-    `/a..`.
+    STAYS: the item is already there. HELD: a legal hold keeps it. TAKEN: something is at the target. TWICE: another
+    selected item has the same name. INSIDE: the directory would be inside itself. LONG: a path would be too long, too
+    deep, or impossible.
     """
 
     NONE = ""
@@ -55,7 +54,7 @@ class Move:
 class MovePlan:
     """The move of a selection to the directory `into`, which may be new.
 
-    `above` is the path of a memory that is at `into` or above it, or None. If there is such a memory, nothing can move.
+    `above` is the path of a memory at `into` or above it (None: no such memory). Such a memory prevents the move.
     """
 
     selected: Selected
@@ -128,7 +127,7 @@ def _hold(store_id: str, item: Item, to: str, in_force: Holds) -> Hold | None:
 def move(store_id: str, chosen: Chosen, into: str, digest: str, act: Act) -> Done:
     """Apply the plan with this digest, all or nothing, except that items under a legal hold stay.
 
-    Raises NotDone, TooMuch, and ToolError (for an archived store).
+    Raises NotDone, TooMuch, and ToolError for an archived store.
     """
     with tree.locked(store_id, act) as store:
         tree.require_active(store)

@@ -21,8 +21,7 @@ from memoryhub.pure.protocol import paths
 
 @dataclass(frozen=True, slots=True)
 class Thrown:
-    """The memories to restore from the trash: those with these `ids`, or all that the entry with the seq `entry`
-    deleted."""
+    """The memories to restore from the trash: those with these `ids`, or all that the entry `entry` (a seq) deleted."""
 
     ids: tuple[str, ...] = ()
     entry: int | None = None
@@ -31,9 +30,9 @@ class Thrown:
 class Obstacle(StrEnum):
     """Why a memory cannot be restored to its path.
 
-    TAKEN: a memory or a directory is at the path. ABOVE: a memory is where a directory above the path would be. TWICE:
-    another restored memory gets the same path. GONE: the memory's text was redacted, so it stays in the trash. HELD: a
-    legal hold keeps it in the trash.
+    TAKEN: something is at the path. ABOVE: a memory is where a directory above the path would be. TWICE: another
+    restored memory gets the same path. GONE: the memory's text was redacted. HELD: a legal hold keeps the memory in the
+    trash.
     """
 
     NONE = ""
@@ -101,9 +100,9 @@ class ReturnPlan:
 
 
 def return_plan(store_id: str, thrown: Thrown, at: datetime, places: Mapping[str, str] | None = None) -> ReturnPlan:
-    """Return the plan that restores memories from the trash at a moment.
+    """Return the plan that restores memories from the trash at a moment. `places` is {memory id: other target path}.
 
-    `places` has other target paths by memory id. Raises TooMuch.
+    Raises TooMuch.
     """
     found, vanished = _in_trash(store_id, thrown)
     wanted = {memory.id: (places or {}).get(memory.id) or memory.path for memory in found}
@@ -122,8 +121,7 @@ def return_plan(store_id: str, thrown: Thrown, at: datetime, places: Mapping[str
 
 
 def obstacles(store_id: str, ids: tuple[str, ...], at: datetime) -> list[tuple[str, Obstacle]]:
-    """Return (former path, obstacle) for each of these memories that is in the trash. The obstacle is why the memory
-    cannot go back to that path, or Obstacle.NONE.
+    """Return (former path, obstacle or Obstacle.NONE) for each of these memories that is in the trash.
 
     Raises TooMuch.
     """
@@ -141,11 +139,10 @@ def obstacles(store_id: str, ids: tuple[str, ...], at: datetime) -> list[tuple[s
 
 
 def restore(store_id: str, thrown: Thrown, places: Mapping[str, str], digest: str | None, act: Act) -> Done:
-    """Apply the plan with this digest, all or nothing. If a path is taken, the path in `places` or the offered path is
-    used.
+    """Apply the plan with this digest, all or nothing. At a taken path, `places` or the offered path is used.
 
-    If `digest` is None, no plan was shown, so the plan is applied only if every memory can go back to its former path.
-    Raises NotDone, TooMuch, and ToolError for a limit, a legal hold or an archived store.
+    If `digest` is None, the plan is applied only if every memory can go back to its former path. Raises NotDone,
+    TooMuch, and ToolError for a limit, a legal hold or an archived store.
     """
     with tree.locked(store_id, act) as store:
         tree.require_active(store)
@@ -176,8 +173,7 @@ def _places(shown: ReturnPlan, places: Mapping[str, str]) -> dict[str, str]:
 
 
 def _in_trash(store_id: str, thrown: Thrown) -> tuple[list[StoredMemory], int]:
-    """Return the requested memories that are in the trash, by path, and how many are no longer in it. Raises
-    TooMuch."""
+    """Return the requested memories in the trash, by path, and how many are not there. Raises TooMuch."""
     wanted = set(thrown.ids) if thrown.entry is None else _thrown_by(store_id, thrown.entry)
     if len(wanted) > plans.MOST:
         raise TooMuch(len(wanted), plans.MOST)
@@ -189,7 +185,7 @@ def _in_trash(store_id: str, thrown: Thrown) -> tuple[list[StoredMemory], int]:
 
 
 def _thrown_by(store_id: str, seq: int) -> set[str]:
-    """Return the ids of the memories that an entry moved to the trash and that have been in the trash since then."""
+    """Return the ids of the memories that an entry moved to the trash and that are still there."""
     versions = MemoryVersion.objects.of_entry(store_id, seq).filter(operation=Operation.DELETED, superseded_seq=None)
     return set(versions.values_list("memory_id", flat=True)[: plans.MOST + 1])
 
@@ -250,11 +246,8 @@ def _obstacle(to: str, occupied: _Occupied, given: _Given) -> Obstacle:
 
 
 def _free_path(store_id: str, one: Return, occupied: _Occupied, given: _Given) -> str:
-    """Return a free path beside a taken one, such as `/notes/todo-restored.md`.
-
-    If a memory has the path of a directory above, the directory gets another name: `/a-restored/b.md` if `/a` is a
-    memory.
-    """
+    """Return a free path beside a taken one, such as `/notes/todo-restored.md`."""
+    # If a memory has the path of a directory above, the directory gets another name.
     over = [place for place in paths.ancestors(one.to)[1:] if place in occupied.memories or place in given.paths]
     place = over[0] if over else one.to
     rest = one.to[len(place) :]

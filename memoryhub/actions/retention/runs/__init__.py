@@ -1,4 +1,4 @@
-"""Runs of the retention policies: a run removes all items that are due when it is created, in short transactions.
+"""Runs of the retention policies: a run removes all items that are due, in short transactions.
 
 People can stop a run, allow a run that a `Guard` stopped, and undo a run.
 """
@@ -45,10 +45,10 @@ class NotOpen(Exception):
 
 
 def start(store_id: str | None, act: Act, at: datetime) -> Run:
-    """Create a run for all items that are due, and return the run. If one of the reasons in `Guard` applies, the run
-    does not begin: it waits for a person.
+    """Create a run for all items that are due in a store (None: in the hub's audit). Return the run.
 
-    If `store_id` is None, it is a run over the hub's own audit. Raises NothingDue, AlreadyOpen and NoSuchStore.
+    If one of the reasons in `Guard` applies, the run waits for a person. Raises NothingDue, AlreadyOpen and
+    NoSuchStore.
     """
     moved = clock.has_moved(at)
     run = _start(store_id, act, at, moved)
@@ -86,12 +86,7 @@ def _start(store_id: str | None, act: Act, at: datetime, clock_moved: bool) -> R
 
 
 def _many(store: tree.Tree | None, items: Iterable[Item]) -> bool:
-    """Return whether a run would remove unusually many memories of a store at once: more than a quarter of them, or
-    more than MANY.
-
-    The memories in the trash that this run purges count only if no run moved them there: otherwise they were counted in
-    that run.
-    """
+    """Return whether a run would remove more than a quarter of a store's memories, or more than MANY."""
     if store is None:
         return False
     expiring = trash = 0
@@ -131,11 +126,7 @@ def step(run_id: str, at: datetime) -> bool:
 
 
 def allow(run_id: str, act: Act) -> None:
-    """Let a run that a guard stopped continue. Raises NotOpen.
-
-    If the moment of the run is later than the moment of this act, because the clock was ahead, the run continues with
-    the moment of this act.
-    """
+    """Let a run that a guard stopped continue, at most with the moment of this act. Raises NotOpen."""
     with writing():
         run, store = _opened(run_id, act, RunState.WAITING)
         details = {"run": run.pk, "guard": run.guard, "state": [run.state, RunState.RUNNING]}
@@ -165,11 +156,10 @@ def _cancel(run: Run, store: tree.Tree | None, act: Act) -> None:
 
 
 def undo(run_id: str, act: Act) -> int:
-    """Restore the memories that the run expired, if they are still in the trash and their paths are free; return how
-    many were restored.
+    """Restore the memories that the run expired, if possible; return how many were restored.
 
-    An open run is cancelled first. The entries list the memories that could not be restored (`taken`). For an archived
-    store, ToolError is raised, and the run continues.
+    An open run is cancelled first. The entries list the memories that could not be restored (`taken`). Raises ToolError
+    for an archived store; the run then continues.
     """
     act = act._replace(group=act.group or ids.new_id(ids.GROUP, act.at))
     with writing():
@@ -182,10 +172,7 @@ def undo(run_id: str, act: Act) -> int:
 
 
 def due_runs(at: datetime) -> list[Run]:
-    """Search every store and the hub's audit for due items.
-
-    Create a run for each of them that has due items, and return the runs.
-    """
+    """Create a run for every store, and for the hub's audit, with due items. Return the runs."""
     moved = clock.has_moved(at)
     act = Act(Actor.system("retention"), Door.COMMAND, at)
     made = []
@@ -207,8 +194,7 @@ def going_on() -> list[str]:
 
 
 def _concerned() -> list[str | None]:
-    """Return the ids of the stores in which something may be due, because a policy may apply, or because a policy that
-    no longer applies has moved memories to the trash. None in the list stands for the hub's own audit."""
+    """Return the ids of the stores in which something may be due (None: the hub's own audit)."""
     policies = RetentionPolicy.objects.filter(paused=False)
     stores = MemoryStore.objects.order_by("pk")
     if policies.filter(store=None).exists():
@@ -219,8 +205,7 @@ def _concerned() -> list[str | None]:
 
 
 def _is_left_in_peace(store_id: str | None, at: datetime) -> bool:
-    """Return whether the last run of a store (None: of the hub's audit) is open, or was cancelled less than PEACE ago.
-    Then no new run is created."""
+    """Return whether the last run of a store (None: the hub's audit) is open or was cancelled recently."""
     last = Run.objects.of_store(store_id).newest().first()
     if last is None or last.state == RunState.DONE:
         return False
@@ -260,10 +245,7 @@ def _write_entry(store: tree.Tree | None, act: Act, command: str, details: dict[
 
 
 class _Plans:
-    """The remaining items of open runs, in this process.
-
-    If this process does not know the items of a run, the run is rehearsed again as of `run.at`.
-    """
+    """The remaining items of open runs, in this process. An unknown run is rehearsed again as of `run.at`."""
 
     def __init__(self) -> None:
         self.known: dict[str, deque[Item]] = {}

@@ -1,5 +1,4 @@
-"""Checks whether the clock can be trusted for retention runs, by comparing it with the time of the last check of the
-policies."""
+"""Checks whether the clock can be trusted for retention runs: compares it with the last check of the policies."""
 
 from datetime import datetime, timedelta
 
@@ -14,8 +13,7 @@ MOST = timedelta(hours=24)
 def has_moved(at: datetime) -> bool:
     """Return whether the clock differs by more than a day from the last accepted check.
 
-    Before the first check, the clock is compared with the audit's newest entry. Later it is not compared with entries:
-    if it was ahead for a while, the entries from that time remain the newest ones of chains without further acts.
+    Before the first check, the clock is compared with the audit's newest entry.
     """
     trusted = HubSettings.current().checked_at or newest_entry()
     return trusted is not None and abs(at - trusted) > MOST

@@ -1,5 +1,4 @@
-"""The acts of a run, a few items per transaction. Each item is checked again under the lock, removed, and recorded in
-the audit."""
+"""The acts of a run, a few items per transaction. Each item is checked again under the lock."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -35,10 +34,10 @@ COUNTERS = {
 
 
 class Skip(Exception):
-    """Raised to leave an item unchanged.
+    """Raised to leave an item unchanged, for a `reason`.
 
-    `reason` is `gone`, `deleted`, `restored`, `held`, `approved`, `read`, `changed` or `policy`. If it is empty,
-    nothing is recorded, because the item was processed before.
+    `reason` is `gone`, `deleted`, `restored`, `held`, `approved`, `read`, `changed` or `policy`. If it is empty, the
+    item was processed before, and nothing is recorded.
     """
 
     def __init__(self, reason: str = "") -> None:
@@ -48,10 +47,9 @@ class Skip(Exception):
 
 @dataclass(slots=True)
 class Progress:
-    """The progress of a transaction: the number of finished items, and how many versions or entries of the next item
-    are done.
+    """The progress of a transaction: how many items are finished, and how many parts of the next item.
 
-    `counters` are the names of the run's columns that were changed.
+    The parts are versions or entries. `counters` are the names of the run's columns that were changed.
     """
 
     done: int = 0
@@ -71,16 +69,14 @@ class Work:
     policies: Mapping[str, Policy]
 
     def act(self, policy: Policy | None) -> Act:
-        """Return an act of the policy or, if `policy` is None because the default grace ended, an act of the hub
-        itself."""
+        """Return an act of the policy; None (for the default grace): an act of the hub itself."""
         actor = Actor.system("retention")
         if policy is not None:
             actor = Actor(ActorKind.POLICY.value, policy.id, policy.id, policy.name)
         return Act(actor, Door.COMMAND, self.at, group=self.run.pk)
 
     def tree(self, policy: Policy | None) -> Tree:
-        """Return the locked store, prepared for the next act of the same transaction: an act of `policy` (see
-        `act`)."""
+        """Return the locked store, prepared for the next act of the same transaction. For `policy`, see `act`."""
         assert self.store is not None  # only the removal of entries has no store
         self.store = replace(self.store, act=self.act(policy), made=[])
         return self.store
@@ -119,8 +115,7 @@ def _deleted(row: Memory) -> settling.Changed:
 
 
 def _do(work: Work, item: Item, made: list[RunItem]) -> int | None:
-    """Process an item, and add the results to `made`. If the item is not finished, return how many of its versions or
-    entries are done; otherwise return None."""
+    """Process an item, and add results to `made`. Return how many parts are done; None if all are."""
     did = RunItem(
         run_id=work.run.pk,
         removal=item.removal,
@@ -233,8 +228,7 @@ def _row(work: Work, item: Item) -> Memory:
 
 
 def _still_due(work: Work, item: Item, row: Memory, facts: Facts) -> tuple[Policy | None, Due]:
-    """Return the policy and the rule by which an item is still due at the run's moment. Raises Skip if the item is not
-    due any more."""
+    """Return the policy and the rule by which an item is still due. Raises Skip if it is not due any more."""
     if work.rules.holds.stops_policies(row.pk, row.path):
         raise Skip("held")
     policy = work.rules.choose.of(row.path)
@@ -273,7 +267,7 @@ def _count(run: Run, made: Sequence[RunItem]) -> set[str]:
 
 
 def _keep(run: Run, made: Sequence[RunItem]) -> None:
-    """Save the results. If an item already has a row, because it was done in part or skipped, that row is updated."""
+    """Save the results. An item that already has a row keeps this row."""
     known = RunItem.objects.filter(run_id=run.pk, memory__in=[did.memory for did in made])
     before = {(row.removal, row.memory): row for row in known} if made else {}
     fresh = []

@@ -18,7 +18,7 @@ MOST = 50
 def restore(run: Run, act: Act) -> int:
     """Restore the memories that the run expired; return how many were restored. Raises ToolError for an archived store.
 
-    This takes several short transactions; their entries are one group.
+    The entries of its short transactions are one group.
     """
     store_id, count = str(run.store_id), 0
     for memories in _expired(run):
@@ -64,11 +64,7 @@ def _restore(store_id: str, run: Run, memories: Sequence[str], act: Act) -> int:
 
 
 def _write_entry(store: Tree, run: Run, back: Sequence[Return], taken: Sequence[Return]) -> None:
-    """Write one entry.
-
-    It names the restored memories, and those that stay in the trash because their path is taken, their text was
-    redacted, or a legal hold freezes them.
-    """
+    """Write one entry, with the restored memories and those that stay in the trash (`taken`)."""
     single = back[0] if len(back) == 1 else None
     details = {
         "run": run.pk,

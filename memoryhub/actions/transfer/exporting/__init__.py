@@ -31,14 +31,11 @@ TYPES = {"zip": "application/zip", "jsonl": "application/jsonl", "git": "applica
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The content and the form of an export. The content is a selection, or a directory (`path`; `""` is the whole
-    store).
+    """The content and the form of an export: a selection, or a directory (`path`; `""` is the whole store).
 
-    With `masked`, the values that pages mask are masked in the export too, and the audit is left out. With
-    `governance`, JSON Lines and the history of a ZIP also contain the comments on memories and, for a whole store, its
-    proposals and path rules. With `proofs`, or if the export contains the audit, versions have the values that a
-    verification needs. `signed` says that the download is signed; this is possible only if the export contains the
-    audit.
+    With `masked`, values are masked as on pages, and the audit is left out. With `governance`, the export has the
+    comments on memories and, for a whole store, its proposals and path rules. With `proofs`, or with the audit,
+    versions have the values that a verification needs. `signed`: the download is signed; it must contain the audit.
     """
 
     form: str
@@ -95,9 +92,9 @@ class Export:
         return TYPES[self.wanted.form]
 
     def body(self, cover: Cover | None = None) -> Iterator[bytes]:
-        """Yield the bytes of the export.
+        """Yield the bytes of the export. `cover` masks the texts of rows.
 
-        `cover` masks the texts of rows. Without it, ValueError is raised for a `masked` export.
+        Raises ValueError for a `masked` export without `cover`.
         """
         if self.wanted.masked and cover is None:
             raise ValueError("a masked export needs to know what to mask")
@@ -159,8 +156,7 @@ class Export:
         }
 
     def _changed(self) -> bool:
-        """Return whether anything was redacted or removed after the export's entry. Then the exported rows may not
-        match the audit."""
+        """Return whether anything was redacted or removed after the export's entry."""
         redacted = Redaction.objects.of_chain(self.scope.store).filter(seq__gt=self.scope.seq).exists()
         return redacted or _start_of(self.scope.store) != self.start
 
@@ -207,10 +203,7 @@ def _scope_of(store: Tree, items: Iterable[Item]) -> Scope:
 
 
 def _record(wanted: Wanted, items: Iterable[Item]) -> Record:
-    """Return the record of an export. If the export has a single item, the record has the item's path and memory.
-
-    The input of the record has the paths of `named_of`, and the totals of all items.
-    """
+    """Return the record of an export, with the totals and the first paths of its items (see `named_of`)."""
     items = list(items)
     one = items[0] if len(items) == 1 else None
     details = {
@@ -265,6 +258,5 @@ def _start_of(chain_id: str) -> int:
 
 
 def directory_of(path_prefix: str) -> str:
-    """Return the directory for a path prefix: `/notes` for `/notes/` and for `/notes`, `""` (the whole store) for
-    `/`."""
+    """Return the directory for a path prefix: `/notes` for `/notes/` and `/notes`, `""` for `/`."""
     return path_prefix.rstrip("/")

@@ -1,5 +1,7 @@
-"""The authors of the versions in an export, and the notes of deletions. Each author is an actor in the API's form, with
-the name that the actor had then."""
+"""The authors of the versions in an export, and the notes of deletions.
+
+Each author is an actor in the API's form, with the actor's name at that time.
+"""
 
 from collections.abc import Iterable
 from typing import Any
@@ -11,10 +13,7 @@ from memoryhub.pure.transfer.bundle import Author
 
 
 class Authors:
-    """The authors of a store's versions.
-
-    `find` loads the authors of some versions with a few queries; then `of` returns the author of each of them.
-    """
+    """The authors of a store's versions. `find` loads the authors of some versions; then `of` returns them."""
 
     def __init__(self, store_id: str) -> None:
         self.store = store_id
@@ -54,8 +53,7 @@ class Authors:
 
 
 def _has_note(version: MemoryVersion) -> bool:
-    """Return whether the note of a version's entry is that of its deletion. Of the versions that one entry of an import
-    made, it is that of the last one."""
+    """Return whether the note of a version's entry is that of its deletion."""
     is_last = version.superseded_seq != version.seq
     return version.operation == Operation.DELETED and version.redacted_at is None and is_last
 
@@ -66,12 +64,10 @@ def name_of(entry: AuditEntry | None) -> str:
 
 
 def _author(kind: str, id: str | None, session: str | None, label: str | None) -> Author:
-    """Return the author of an entry. The author's `type` and `id` are empty if the hub itself acted, or if the actor is
-    not known."""
+    """Return the author of an entry; `type` and `id` are empty for the hub or an unknown actor."""
     return Author(*(typed(kind, id, session) or ("", "")), _name(kind, label))
 
 
 def _name(kind: str, label: str | None) -> str:
-    """Return the name to export for the label of an actor. If a person has no name, the label is their e-mail address,
-    and only the part before the `@` is returned."""
+    """Return the name to export for an actor's label; of an e-mail address, the part before the `@`."""
     return (label or "").partition("@")[0] if kind == ActorKind.USER else label or ""

@@ -1,5 +1,4 @@
-"""Writes the audit entry of an export of entries or of a table, before the first byte is sent. Also finds earlier
-exports."""
+"""Writes the audit entry of an export of entries or of a table. Also finds earlier exports."""
 
 from collections.abc import Collection, Sequence
 
@@ -14,11 +13,9 @@ FOUND = "the results of a search"
 
 
 def handed_out(store_id: str, since: int, versions: Collection[str], until: int = LAST_SEQ) -> list[str]:
-    """Return the commands with which texts of a store were downloaded between the entries `since` and `until`. A
-    download of a single version that is in `versions` does not count.
+    """Return the commands with which texts of a store were downloaded between the entries `since` and `until`.
 
-    The commands are those of exports, of downloaded lines of a search, of collections for a person, and of downloads of
-    calls and answers in the audit.
+    A download of a single version that is in `versions` does not count.
     """
     later = AuditEntry.objects.of_chain(store_id).between(since, until)
     whole = later.filter(command__in=("export", "collect", "export_audit")).exclude(version__in=versions)
@@ -33,10 +30,9 @@ def handed_out(store_id: str, since: int, versions: Collection[str], until: int 
 
 
 def export_audit(chains: Sequence[str], filter: str, format: str, act: Act, *, signed: bool = False) -> tuple[str, int]:
-    """Record an export of audit entries; return (chain, seq) of the record.
+    """Record an export of audit entries; return (chain, seq) of the record. `filter` is the text that the person typed.
 
-    The record is in the chain of the exported store if the export has exactly one chain, and otherwise in the hub's
-    chain. `filter` is the text that the person typed.
+    The record of a single chain is in that chain, any other one in the hub's chain.
     """
     details = {"chains": list(chains), "filter": filter, "format": format, **({"signed": True} if signed else {})}
     record = Record("export_audit", input=audit.to_json(details))
@@ -48,8 +44,7 @@ def export_audit(chains: Sequence[str], filter: str, format: str, act: Act, *, s
 
 
 def export_table(store_id: str | None, table: str, format: str, act: Act, **details: object) -> int:
-    """Record an export of a table, and return the seq of the entry. The entry is in the store's chain or, if `store_id`
-    is None, in the hub's chain."""
+    """Record an export of a table, and return the seq of the entry. `store_id` None: in the hub's chain."""
     record = Record("export_table", input=audit.to_json({"table": table, "format": format, **details}))
     if store_id is None:
         with writing():

@@ -1,9 +1,7 @@
-"""The export of held memories for a custodian: exactly the memories under a legal hold, each with all its versions, and
-a signed certificate of the content.
+"""The export of the memories under a legal hold, with all versions and a signed certificate.
 
-The export makes two entries. The first one, `export`, is written before the first byte is sent. The second one,
-`certify`, is written when the whole history has been read, and has the digest of the certificate. So the audit confirms
-the certificate even after a change of the audit key.
+The first entry, `export`, is written before the first byte is sent. The second one, `certify`, is written at the end,
+with the digest of the certificate. So the audit confirms the certificate even after a change of the audit key.
 """
 
 import hashlib
@@ -34,8 +32,7 @@ class NothingHeld(Exception):
 
 @dataclass(slots=True)
 class HeldExport:
-    """An export whose entry has been written, and the holds whose memories it contains. `act` returns the act for the
-    entry of the certificate."""
+    """An export whose entry has been written, and its holds. `act` returns the act for the certificate's entry."""
 
     export: Export
     holds: Sequence[Hold]
@@ -70,10 +67,9 @@ class HeldExport:
 
 
 def begin(store_id: str, hold_id: str, act: Callable[[], Act], *, whole_case: bool = False) -> HeldExport:
-    """Begin an export of the memories that a legal hold holds now: write its entry, and return the export. With
-    `whole_case`, it has the memories that all legal holds of the same case hold.
+    """Write the entry of an export of the memories that a legal hold holds now. Return the export.
 
-    Raises NothingHeld, and tree.NoSuchStore.
+    With `whole_case`, all legal holds of the same case count. Raises NothingHeld, and tree.NoSuchStore.
     """
     with tree.locked(store_id, act()) as store:
         found = holds_with(store_id, hold_id, store.at, whole_case=whole_case)
@@ -88,8 +84,10 @@ def begin(store_id: str, hold_id: str, act: Callable[[], Act], *, whole_case: bo
 
 
 def holds_with(store_id: str, hold_id: str, at: datetime, *, whole_case: bool) -> list[Hold]:
-    """Return a list with the legal hold that has this id. With `whole_case`, the list has all legal holds of its case.
-    If the hold with this id has ended, the list is empty."""
+    """Return the legal hold with this id in a list; with `whole_case`, all legal holds of its case.
+
+    The list is empty if the hold with this id has ended.
+    """
     legal = Hold.objects.of_store(store_id).legal().active(at)
     hold = legal.filter(pk=hold_id).first()
     if hold is None or not (whole_case and hold.case_number):
@@ -103,8 +101,7 @@ def count(store_id: str, found: Sequence[Hold]) -> int:
 
 
 def _scope(store_id: str, found: Sequence[Hold], seq: int) -> Scope:
-    """Return the scope of an export of held memories: the topmost directories that the holds cover, and the covered
-    memories outside of these."""
+    """Return the scope of held memories: the topmost held directories, and the memories outside of them."""
     places = {hold.path for hold in found if hold.path is not None}
     tops = sorted(place for place in places if places.isdisjoint(paths.ancestors(place)))
     rows: list[tuple[str, str]] = []
@@ -124,8 +121,7 @@ def _count(scope: Scope) -> int:
 
 
 def _places(store_id: str, found: Sequence[Hold]) -> list[str]:
-    """Return the path of each hold's memory or directory, sorted. A memory that was removed permanently has no path,
-    and is left out."""
+    """Return the sorted paths of the holds, without memories that were removed permanently."""
     named: dict[str, str] = {}
     for part in in_parts(sorted({hold.memory for hold in found if hold.memory})):
         named |= dict(Memory.objects.among(store_id, part).values_list("pk", "path"))

@@ -1,4 +1,4 @@
-"""The proposals in an export, each with the texts that the agent saw, the decision, and the comments of people."""
+"""The proposals in an export, with the texts that the agent saw, the decisions, and the comments."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
@@ -30,8 +30,7 @@ PART = 50
 
 
 def proposals(store_id: str, seq: int) -> Iterator[BundledProposal]:
-    """Yield the proposals of a store, by number, as they were at the entry `seq`: with the changes that they had
-    then."""
+    """Yield the proposals of a store, by number, as they were at the entry `seq`."""
     after = 0
     while found := list(Proposal.objects.of_store(store_id).filter(number__gt=after).order_by("number")[:PART]):
         after = found[-1].number
@@ -61,8 +60,7 @@ def _bundled(
 
 
 def _agent(proposal: Proposal, names: Mapping[str, str]) -> Author:
-    """Return the agent of a proposal: an agent of this hub or, if the proposal was imported, the agent that its source
-    named."""
+    """Return the agent of a proposal; for an imported one, the agent that its source named."""
     if not proposal.agent and proposal.came_from:
         return Author("api_actor", proposal.came_from.agent, proposal.came_from.agent_name)
     return Author("api_actor", proposal.agent, names.get(proposal.agent, ""))
@@ -107,8 +105,7 @@ def _made(proposal: Proposal) -> Sequence[MemoryVersion]:
 
 
 def _became(name: str, change: ProposedChange, made: Iterable[MemoryVersion], outcome: str | None) -> str | None:
-    """Return the id of the version that the merge made from a change, or None. If the change creates a memory, the
-    version is found by its path."""
+    """Return the id of the version that the merge made from a change, or None."""
     if outcome not in OUTCOMES[1:]:
         return None
     if change.memory is not None:

@@ -1,4 +1,4 @@
-"""Reads the rows of an export as they were at its entry, a few at a time. No database cursor stays open in between."""
+"""Reads the rows of an export as they were at its entry, a few at a time, without an open cursor."""
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -41,8 +41,10 @@ class Current(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The part of a store to export, as it was at the entry `seq`: all of it, or some directories and memories. With
-    `with_trash`, the histories include those of memories in the trash."""
+    """The part of a store to export, as it was at the entry `seq`: all of it, or some directories and memories.
+
+    With `with_trash`, the histories of memories in the trash are included.
+    """
 
     store: str
     seq: int
@@ -56,7 +58,7 @@ class Scope:
 
 
 class Rows:
-    """Reads the rows of a scope. `cover` masks texts; with `proofs`, rows have the values that a verification needs."""
+    """Reads the rows of a scope. `cover` masks texts; with `proofs`, rows have the values for a verification."""
 
     def __init__(self, scope: Scope, *, cover: Cover | None = None, proofs: bool = False) -> None:
         self.scope, self.cover, self.proofs = scope, cover, proofs
@@ -76,10 +78,10 @@ class Rows:
                     yield from self._written(versions, few)
 
     def in_order(self, *, history: bool) -> Iterator[WrittenVersion]:
-        """Yield versions in the order of their entries: with `history`, all versions; without it, only those that were
-        the newest at the export's entry. The versions that one entry of an import made are ordered by number.
+        """Yield versions in the order of their entries.
 
-        With `history`, each version also has the path that its memory had before.
+        With `history`, all versions are included, with their earlier paths; without it, only the newest ones at the
+        export's entry.
         """
         wanted = None if self.scope.is_whole else {one.memory for one in self.current(trash=history)}
         rows = MemoryVersion.objects.filter(store_id=self.scope.store, seq__lte=self.scope.seq)
@@ -108,10 +110,7 @@ class Rows:
                 yield from map(_as_current, _flat(_pages(deleted.filter(path=None), "seq", "id", BRIEF)))
 
     def entries(self) -> Iterator[JsonRow]:
-        """Yield every audit entry up to the export's own.
-
-        In each row, `seals` has the hashes of the entry's seals, which the entry's digest covers.
-        """
+        """Yield every audit entry up to the export's own. `seals` has the hashes of the entry's seals."""
         entries = AuditEntry.objects.of_chain(self.scope.store)
         after = 0
         while page := list(entries.between(after + 1, self.scope.seq).oldest()[:PART]):
@@ -128,26 +127,23 @@ class Rows:
         yield from map(_columns, _flat(_pages(recorded, "seq", "id", BRIEF)))
 
     def _then(self) -> MemoryVersionQuerySet:
-        """Return, for each memory, the version that was its newest at the export's entry, even if this is a
-        deletion."""
+        """Return each memory's newest version at the export's entry, even if it is a deletion."""
         seq = self.scope.seq
         newest = Q(superseded_seq=None) | Q(superseded_seq__gt=seq)
         return MemoryVersion.objects.filter(newest, store_id=self.scope.store, seq__lte=seq).defer("salt", "commitment")
 
     def _of_memories(self, ids: Collection[str], *, trash: bool) -> MemoryVersionQuerySet:
-        """Return the versions of the given memories that were current at the scope's entry. Memories that were in the
-        trash then are included only with `trash`.
-
-        `+ 0` keeps SQLite from scanning all versions of the store by seq.
-        """
+        """Return the versions of the memories that were current at the scope's entry; in the trash only with
+        `trash`."""
         seq = self.scope.seq
         found = MemoryVersion.objects.filter(store_id=self.scope.store, memory_id__in=ids)
+        # `+ 0` keeps SQLite from scanning all versions of the store by seq.
         found = found.annotate(made=F("seq") + 0).filter(made__lte=seq)
         found = found.filter(Q(superseded_seq=None) | Q(superseded_seq__gt=seq))
         return found if trash else found.exclude(operation=Operation.DELETED)
 
     def _few_versions(self, part: list[Current]) -> Iterator[list[Current]]:
-        """Yield groups of memories with at most PART versions together. A memory with more versions is one group."""
+        """Yield groups of memories with at most PART versions together, or a single memory."""
         ids = [one.memory for one in part]
         counts = dict(Memory.objects.among(self.scope.store, ids).values_list("pk", "version_count"))
         group: list[Current] = []
@@ -163,10 +159,7 @@ class Rows:
             yield group
 
     def _history(self, few: list[Current]) -> Iterator[list[MemoryVersion]]:
-        """Yield lists of all versions of some memories, in the order of the memories.
-
-        If there is a single memory, its versions are in lists of at most PART.
-        """
+        """Yield lists of all versions of some memories, in the order of the memories."""
         order = {one.memory: place for place, one in enumerate(few)}
         found = MemoryVersion.objects.filter(store_id=self.scope.store, memory_id__in=list(order))
         found = found.annotate(made=F("seq") + 0).filter(made__lte=self.scope.seq).select_related("text")
@@ -222,8 +215,7 @@ def _is_redacted(version: MemoryVersion) -> bool:
 
 
 def _old_path(version: MemoryVersion) -> str | None:
-    """Return the previous path in a row of `_with_old_path`; None if the memory did not exist before, or was in the
-    trash."""
+    """Return the previous path in a row of `_with_old_path`; None if the memory was not live before."""
     is_there = getattr(version, "old_operation", None) not in (None, Operation.DELETED)
     return getattr(version, "old_path", None) if is_there else None
 
@@ -247,8 +239,7 @@ def _proof(version: MemoryVersion) -> JsonRow:
 
 
 def _proven(entry: AuditEntry) -> JsonRow:
-    """Return the columns of an entry, with all its salts and commitments, in the same form for older entries and
-    current ones."""
+    """Return the columns of an entry, with all its salts and commitments."""
     told = {"salts": proofs.read(entry).salts, "commitments": proofs.commitments_of(entry)}
     return {name: value for name, value in {**_columns(entry), **told}.items() if name != "proof"}
 
@@ -262,7 +253,7 @@ def _plain(value: Any) -> object:
 
 
 def _with_old_path(found: MemoryVersionQuerySet) -> MemoryVersionQuerySet:
-    """Annotate `old_path` and `old_operation`: the path and the operation of the memory's previous version."""
+    """Annotate `old_path` and `old_operation`, those of the memory's previous version."""
     before = MemoryVersion.objects.filter(
         store_id=OuterRef("store_id"), memory_id=OuterRef("memory_id"), number__lt=OuterRef("number")
     ).order_by("-number")

@@ -1,7 +1,7 @@
-"""Imports: a person uploads a source, sees a preview, chooses what happens to each item, and starts the import.
+"""Imports: a person uploads a source, sees a preview, chooses for each item, and starts the import.
 
-The store does not change before `start`. Then each memory is imported completely or not at all, with one entry
-`import`, in short transactions. The import itself is deleted after some time.
+Nothing changes before `start`. Then each memory is imported completely or not at all, with one entry `import`, in short
+transactions.
 """
 
 import time
@@ -47,12 +47,10 @@ class NotOpen(Exception):
 
 
 class Brought(NamedTuple):
-    """The content of a source, its name for people, and the id of the store that it copies (None: it is no copy).
-
-    No digest of the source is stored, because a digest could confirm guesses at a text that is erased later.
-    """
+    """The content of a source, its name for people, and the id of the store that it copies (None: no copy)."""
 
     read: Read
+    # No digest of the source is stored, because a digest could confirm guesses at a text that is erased later.
     name: str
     copied_from: str | None = None
 
@@ -66,12 +64,11 @@ def bounds() -> Bounds:
 
 
 def prepare(store_id: str, brought: Brought, place: str, act: Act) -> Import:
-    """Store the content that was read, to be imported under the directory `place`. Return the import; `step` makes its
-    preview.
+    """Store the content that was read, for an import under the directory `place`. Return the import.
 
-    The content is written in short transactions, because long ones block the tool calls of every store on SQLite. In
-    the end, all of it is stored, with an entry, or nothing. Raises ToolError for an archived store and an invalid
-    place, and NoSuchStore. Raises Refused if MOST_OPEN imports are open, or if someone has cancelled this import.
+    `step` makes its preview. The content is written in short transactions, with an entry at the end. Raises ToolError
+    for an archived store and an invalid place, and NoSuchStore. Raises Refused if MOST_OPEN imports are open, or if
+    someone has cancelled this import.
     """
     place = "" if place.strip("/ ") == "" else paths.from_tool(paths.to_tool("/" + place.strip("/")))
     job = _arriving(store_id, brought, place, act)
@@ -112,7 +109,7 @@ def _arriving(store_id: str, brought: Brought, place: str, act: Act) -> Import:
 
 
 def _pieces(items: Iterable[ImportItem]) -> Iterator[list[ImportItem]]:
-    """Yield lists of at most MOST_ITEMS items and about MOST_ARRIVING bytes. A single item may have more bytes."""
+    """Yield lists of at most MOST_ITEMS items and about MOST_ARRIVING bytes, or of a single item."""
     piece: list[ImportItem] = []
     size = 0
     for item in items:
@@ -178,8 +175,7 @@ def drop(import_id: str) -> None:
 
 
 def choose(import_id: str, choice: str, numbers: Sequence[int] | None = None, *, governs: bool = False) -> int:
-    """Set the choice for items of a preview, where the choice is allowed; return how many items were changed. Raises
-    NotOpen.
+    """Set the choice for items of a preview, where it is allowed; return how many changed. Raises NotOpen.
 
     `numbers` are the numbers of the items (None: all conflicts). Choices about path rules are set only if the person
     `governs` the memory store.
@@ -222,8 +218,10 @@ def start(import_id: str, act: Act) -> None:
 
 
 def cancel(import_id: str, act: Act, problem: str = "") -> None:
-    """End an open import; `problem` is the reason, for people. Memories that it has imported stay. Raises NotOpen and
-    NoSuchStore."""
+    """End an open import. Memories that it has imported stay. Raises NotOpen and NoSuchStore.
+
+    `problem` is the reason, for people.
+    """
     with tree.locked(_store_of(import_id), act) as store:
         job = Import.objects.get(pk=import_id)
         if job.state not in OPEN:
@@ -277,7 +275,7 @@ def seqs_of(import_id: str) -> Iterator[int]:
 
 
 def go_on(import_id: str, seconds: float) -> None:
-    """Process items of an import for `seconds` seconds, or until nothing is left, in a request that waits for them."""
+    """Process items of an import for `seconds` seconds, or until nothing is left, in a waiting request."""
     end = time.monotonic() + seconds
     with pace.giving_way():
         while time.monotonic() < end and step(import_id, timezone.now()):
@@ -305,8 +303,7 @@ def _look(store: tree.Tree, job: Import) -> None:
 
 
 def _looked(job: Import, act: Act) -> Looked:
-    """Screen the texts of the next items before the store is locked, because long histories take seconds. Return the
-    findings."""
+    """Screen the texts of the next items before the store is locked. Return the findings."""
     with tree.locked(job.store_id, act) as store:
         rules = store.ruling
     items = [item for item in _few(job) if item.choice != SKIP and item.found != REFUSED]
@@ -314,8 +311,7 @@ def _looked(job: Import, act: Act) -> Looked:
 
 
 def _few(job: Import) -> list[ImportItem]:
-    """Return the next items with their texts. Their number, versions and bytes are within MOST_ITEMS, MOST_VERSIONS and
-    MOST_BYTES, but at least one item is returned. Items of memories and other items are never in the same list."""
+    """Return the next items with their texts, at least one, within MOST_ITEMS, MOST_VERSIONS and MOST_BYTES."""
     chosen: list[int] = []
     versions, size, is_rest = 0, 0, False
     sizes = _next(job).values_list("number", "choice", F("version_count") + F("comment_count"), "size", "found")
@@ -330,10 +326,7 @@ def _few(job: Import) -> list[ImportItem]:
 
 
 def _save(items: Sequence[ImportItem], fields: list[str]) -> None:
-    """Save columns of existing items in one statement.
-
-    A separate update for each item would take longer than all other work.
-    """
+    """Save columns of existing items in one statement."""
     ImportItem.objects.bulk_create(items, update_conflicts=True, unique_fields=["job", "number"], update_fields=fields)
 
 
@@ -368,9 +361,9 @@ def _end(job: Import, state: ImportState, at: datetime) -> None:
 
 
 def cancel_erased(store: tree.Tree, having: Collection[str]) -> list[str]:
-    """Cancel those open imports of a locked store that contain an erased text (ids `having`); return their ids.
+    """Cancel the open imports of a locked store that contain an erased text (ids `having`). Return their ids.
 
-    Uploads that are still being read are cancelled too, as the rest of their texts is unknown. Their ids are left out.
+    Uploads that are still being read are cancelled too; their ids are left out.
     """
     jobs = Import.objects.filter(store_id=store.store, state__in=OPEN).order_by("pk")
     ended = [job for job in jobs if job.pk in having or job.state == ImportState.ARRIVING]

@@ -33,7 +33,7 @@ _WHY = {
 
 
 class Source(NamedTuple):
-    """The store to read, and the key to use. `private` also allows plain http and addresses in private networks."""
+    """The store to read, and the key to use. With `private`, plain http and private networks are allowed."""
 
     url: str
     store: str
@@ -42,10 +42,9 @@ class Source(NamedTuple):
 
 
 def of_store(source: Source, *, history: bool = True, told: Callable[[int], None] = lambda count: None) -> Brought:
-    """Return the store's memories, with `history` also their versions. Raises Refused.
+    """Return the store's memories, with `history` also their versions. Raises Refused. The key is not stored.
 
-    The key is used, but not stored. `told` is called with the number of memories and versions that have been read so
-    far.
+    `told` is called with the number of memories and versions that have been read so far.
     """
     try:
         target = outgoing.check(source.url, private=source.private)
@@ -75,17 +74,14 @@ def of_store(source: Source, *, history: bool = True, told: Callable[[int], None
 
 
 def _client(anthropic: Any, target: outgoing.Target) -> Any:
-    """Return an HTTP client that connects only to the checked address, even if the host name resolves to another
-    address later.
-
-    The client follows no redirects, uses no proxy from the environment, and limits the size and the time of answers.
-    """
+    """Return an HTTP client that connects only to the checked address."""
     end = time.monotonic() + WHOLE
 
     def pin(request: Any) -> None:
         if request.url.host.strip("[]") != target.host:
             raise Refused("The other side redirected the request to another address.")
         request.extensions = {**request.extensions, "sni_hostname": target.host}
+        # Also if the host name resolves to another address later.
         request.url = request.url.copy_with(host=target.addresses[0])
         request.headers["Accept-Encoding"] = "identity"
 
@@ -166,8 +162,7 @@ def _memories(live: dict[str, Any], versions: dict[str, list[Any]]) -> Iterator[
 
 
 def _versions(rows: Iterable[Any]) -> Iterator[BundledVersion]:
-    """Yield versions, oldest first. If older versions were removed at the source, no one knows how many: the numbering
-    of the others then begins at 2."""
+    """Yield versions, oldest first. If older ones were removed at the source, the numbers begin at 2."""
     number = 0
     for row in rows:
         number += 1 if number or row.operation == "created" else 2

@@ -1,4 +1,4 @@
-"""Writes the comments that an import contains about a memory or a proposal. Their authors are people of another hub."""
+"""Writes the comments that an import contains. Their authors are people of another hub."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -59,9 +59,8 @@ def weight(threads: Sequence[dict[str, Any]]) -> int:
 def write(store: Tree, memory: str, threads: Sequence[dict[str, Any]], texts: Callable[[int], str | None]) -> int:
     """Write the conversations about a new memory, in the transaction of its entry; return the number of comments.
 
-    `texts` returns the text of a version, by number. No one is notified of these comments, and no agent reads them.
-    They belong to no person of this hub, even if they name one as their author. If the text does not have the lines of
-    a conversation, the conversation is about the memory as a whole.
+    `texts` returns the text of a version, by number. No one is notified, and no agent reads these comments. They belong
+    to no person of this hub. A conversation about lines that the text lacks is about the whole memory.
     """
     rows: list[Comment] = []
     for thread in threads:
@@ -77,8 +76,7 @@ def write(store: Tree, memory: str, threads: Sequence[dict[str, Any]], texts: Ca
 def write_of_proposal(
     store: Tree, proposal: Proposal, talks: Sequence[dict[str, Any]], changes: Sequence[ProposedChange], here: Here
 ) -> int:
-    """Write the conversations about an imported proposal, as `write` does. `changes` are the rows of the proposal's
-    changes."""
+    """Write the conversations about an imported proposal, as `write` does. `changes` are the rows of its changes."""
     names = {one.number: name for name, steps in by_memory(changes).items() for one in steps}
     rows: list[Comment] = []
     for talk in talks:
@@ -96,8 +94,7 @@ def write_of_proposal(
 def _rows(
     store: Tree, thread: dict[str, Any], place: dict[str, Any], about: dict[str, Any], first: int
 ) -> Iterator[Comment]:
-    """Yield the comments of a conversation. Only the first comment gets the columns `place`. `first` is how many
-    comments come before this conversation; with it, comments of the same time keep their order."""
+    """Yield the comments of a conversation; only the first one has the columns `place`. `first` counts earlier ones."""
     resolved_at = clamped(store, thread["resolved_at"]) if thread["resolved_at"] else None
     began, latest = "", None
     for number, (name, said, at, edited, removed) in enumerate(thread["comments"], first):

@@ -1,5 +1,4 @@
-"""Finds and leaves out the one folder that contains all files of an archive: a packed folder puts its name before every
-path."""
+"""Finds and leaves out the one folder that contains all files of an archive."""
 
 from django.db.models import F, Value
 from django.db.models.functions import Concat, Left, Substr
@@ -11,8 +10,10 @@ from memoryhub.models import Import, ImportItem, ImportState
 
 
 def folder_of(job: Import) -> str:
-    """Return the name of the folder that contains all files of an archive; "" if there is none, or if the import has
-    more than plain files, because histories, proposals and path rules contain paths too."""
+    """Return the name of the folder that contains all files of an archive; "" if there is none.
+
+    It is also "" if the import has more than plain files.
+    """
     if job.source != "zip" or job.state != ImportState.PREVIEW:
         return ""
     taken = ImportItem.objects.filter(job=job).exclude(found=REFUSED)
@@ -26,8 +27,10 @@ def folder_of(job: Import) -> str:
 
 
 def leave_out(import_id: str, folder: str) -> None:
-    """Remove the folder from all paths of a preview, and let `step` compare the files again. Raises NotOpen, also if
-    not all files are in the folder."""
+    """Remove the folder from all paths of a preview, and let `step` compare the files again.
+
+    Raises NotOpen, also if not all files are in the folder.
+    """
     with writing():
         job = Import.objects.select_for_update().filter(pk=import_id).first()
         if job is None or not folder or folder_of(job) != folder:

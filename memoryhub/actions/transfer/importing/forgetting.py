@@ -15,9 +15,9 @@ ARRIVES = timedelta(hours=6)
 
 
 def forget_previews(at: datetime) -> int:
-    """Cancel previews that were not started within MEMORYHUB_IMPORT_HOURS, and return how many were cancelled.
+    """Cancel previews that were not started within MEMORYHUB_IMPORT_HOURS, and return how many.
 
-    Uploads older than ARRIVES are incomplete, because their process has ended, and are deleted.
+    Incomplete uploads older than ARRIVES are deleted.
     """
     left = Import.objects.filter(state=ImportState.ARRIVING, created_at__lt=at - ARRIVES)
     for import_id in list(left.values_list("pk", flat=True)[:100]):

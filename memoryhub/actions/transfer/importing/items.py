@@ -45,8 +45,7 @@ def items_of(read: Read, place: str) -> Iterable[ImportItem]:
 
 
 def _governing(bundle: Bundle, number: int, place: str) -> Iterable[ImportItem]:
-    """Yield the items of the proposals and of the path rules. They come after the items of the memories, to which they
-    refer."""
+    """Yield the items of the proposals and of the path rules, after those of the memories."""
     named = Named(_without_gaps(bundle.memories))
     for proposal in bundle.proposals:
         yield _proposal(number, proposal, place, named)
@@ -59,8 +58,7 @@ def _governing(bundle: Bundle, number: int, place: str) -> Iterable[ImportItem]:
 
 
 def _without_gaps(memories: Iterable[BundledMemory]) -> Iterable[BundledMemory]:
-    """Yield the memories. If a memory lacks more than MOST_GAPS versions, or if all memories would lack more than
-    MOST_GAPS_IN_ALL, the memory's versions get new numbers without gaps."""
+    """Yield the memories. Where too many versions are missing, they get new numbers without gaps."""
     gaps = 0
     for memory in memories:
         missing = memory.versions[-1].number - len(memory.versions)
@@ -72,10 +70,7 @@ def _without_gaps(memories: Iterable[BundledMemory]) -> Iterable[BundledMemory]:
 
 
 def _renumbered(memory: BundledMemory) -> BundledMemory:
-    """Return a memory with its versions numbered from 1, and with these numbers in its conversations.
-
-    A conversation about a removed version becomes one about the memory as a whole.
-    """
+    """Return a memory with its versions numbered from 1, also in its conversations."""
     numbers = {version.number: number for number, version in enumerate(memory.versions, 1)}
     versions = tuple(replace(version, number=numbers[version.number]) for version in memory.versions)
     threads = (
@@ -88,8 +83,7 @@ def _renumbered(memory: BundledMemory) -> BundledMemory:
 
 
 def _is_too_long(versions: Sequence[BundledVersion]) -> bool:
-    """Return whether a memory's texts take more than MOST_HISTORY bytes as JSON. A text that many versions share is
-    counted for each of them."""
+    """Return whether a memory's texts take more than MOST_HISTORY bytes as JSON."""
     total, sizes = 0, {}
     for version in versions:
         content = version.content or ""
@@ -102,8 +96,7 @@ def _is_too_long(versions: Sequence[BundledVersion]) -> bool:
 
 
 def _item(number: int, memory: BundledMemory, place: str) -> ImportItem:
-    """Return the item of a memory, with its newest text. `history` is empty if the source has only the path and the
-    text."""
+    """Return the item of a memory, with its newest text; `history` is empty without one."""
     last = next((one for one in reversed(memory.versions) if one.content is not None), None)
     content = last.content if last else None
     encoded = (content or "").encode()
@@ -169,11 +162,9 @@ def _history_of(version: BundledVersion, place: str) -> dict[str, Any]:
 
 
 def author_id(author: Author) -> str:
-    """Return an author's id if it has the form of an id; otherwise a digest of id and label.
-
-    So no e-mail address is stored.
-    """
+    """Return an author's id if it has the form of an id; otherwise a digest of id and label."""
     if author.id and all(c.isalnum() or c in "_-.:" for c in author.id):
+        # So no e-mail address is stored.
         return author.id
     named = f"{author.id}\0{author.label}".encode("utf-8", "surrogatepass")
     return "author_" + hashlib.sha256(named).hexdigest()[:20]

@@ -1,5 +1,4 @@
-"""Finds the memories and versions that the proposals and path rules of an import name: among the items of the import,
-and in the memory store."""
+"""Finds the memories and versions that the proposals and path rules of an import name."""
 
 import hashlib
 import re
@@ -25,21 +24,22 @@ _EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 def kept_text(text: str) -> str:
     """Return a text that databases accept, at most LONGEST_KEPT characters.
 
-    Unpaired surrogates and NUL, which databases refuse, are replaced.
+    Unpaired surrogates and NUL are replaced.
     """
     return _UNKEPT.sub("\ufffd", text[:LONGEST_KEPT])
 
 
 def clamped(store: Tree, at: str | None) -> datetime:
-    """Return a time of the source. A missing time, and one in the future or before 1970, is replaced by the time of the
-    import."""
+    """Return a time of the source; the time of the import if it is missing, in the future or before 1970."""
     moment = datetime.fromisoformat(at) if at else store.at
     return moment if _EARLIEST <= moment <= store.at else store.at
 
 
 class Named:
-    """Finds the memory or version that has an id at the source of an import. A memory is returned as the number of its
-    item, a version as (number of the item, number of the version); None if the import does not contain it."""
+    """Finds the memory or version that has an id at the source of an import; None if it is not in the import.
+
+    A memory is the number of its item, a version is (number of the item, number of the version).
+    """
 
     def __init__(self, memories: Iterable[BundledMemory]) -> None:
         self._items: dict[str, int] = {}
@@ -64,16 +64,14 @@ class _Came(NamedTuple):
 
 
 class Here:
-    """Finds, in a locked store, the memories and versions to which an import refers. Use it after the memories were
-    imported."""
+    """Finds, in a locked store, the memories and versions to which an import refers, after they were imported."""
 
     def __init__(self, store: Tree, job: Import) -> None:
         self._store, self._job = store, job
         self._came: dict[int, _Came] = {}
 
     def memory(self, item: int | None, path: str | None) -> str | None:
-        """Return the id of the memory that an item became. If there is none, return the id of the live memory at the
-        path, or None."""
+        """Return the id of the memory that an item became, or else of the live memory at the path, or None."""
         came = self._of_item(item).memory if item is not None else None
         if came is not None or path is None:
             return came
@@ -81,8 +79,10 @@ class Here:
         return there.id if there else None
 
     def version(self, place: Sequence[int] | None, memory: str | None = None) -> str | None:
-        """Return the id of the version at `place`, which is (number of an item, number of a version), or None. The item
-        must have been imported with its history. If `memory` is given, the item must have become this memory."""
+        """Return the id of the imported version at `place` (number of an item, number of a version), or None.
+
+        If `memory` is given, the item must have become this memory.
+        """
         came = self._of_item(place[0]) if place else _Came(None, False)
         if place is None or came.memory is None or not came.with_history or memory not in (None, came.memory):
             return None
@@ -90,8 +90,10 @@ class Here:
         return found.values_list("pk", flat=True).first()
 
     def with_text(self, memory: str | None, text: str | None, path: str) -> str | None:
-        """Return the newest version of a memory with this text, or with the text as the store's rules mask it. None if
-        there is none, or if the text is longer than the store allows."""
+        """Return the newest version of a memory with this text, or with the text as it is masked, or None.
+
+        None also if the text is longer than the store allows.
+        """
         if memory is None or text is None or len(text) > (self._store.limits.memory_bytes or MOST_BYTES):
             return None
         texts = {text}

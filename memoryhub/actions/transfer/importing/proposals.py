@@ -74,8 +74,7 @@ def _origin(store: Tree, job: Import, item: ImportItem, decided_by: str | None =
 
 
 def _number(store: Tree, item: ImportItem) -> int:
-    """Return the number of a new proposal. It is the number at the source, if that is above the highest number in this
-    store by at most MOST_PASSED; otherwise it is the next number."""
+    """Return the number of a new proposal: that at the source if it fits, else the next number."""
     last, number = proposing.last_number(store.store), item.history[0][ABOUT]["number"]
     return number if number is not None and last < number <= last + MOST_PASSED else last + 1
 
@@ -84,8 +83,7 @@ def _number(store: Tree, item: ImportItem) -> int:
 
 
 def _opened(store: Tree, job: Import, item: ImportItem, here: Here) -> Record:
-    """Open a proposal of the source in this store, under the same rules as if an agent proposed it now. It belongs to
-    the source's agent, if this hub has that agent."""
+    """Open a proposal of the source in this store, as if its agent proposed it now."""
     agent = item.memory if Agent.objects.filter(pk=item.memory).exists() else ""
     changes = [_wanted(store, change, here) for change in item.history]
     proposal = proposing.opened(
@@ -99,8 +97,10 @@ def _opened(store: Tree, job: Import, item: ImportItem, here: Here) -> Record:
 
 
 def _wanted(store: Tree, told: dict[str, Any], here: Here) -> tuple[Wanted, str | None]:
-    """Return the change that `told` describes, and the id of the version with the text that the agent saw (None: the
-    memory is new). Raises ToolError if the change is not possible in this store."""
+    """Return the change that `told` describes, and the id of the version that the agent saw (or None).
+
+    Raises ToolError if the change is not possible in this store.
+    """
     for path in filter(None, (told["path"], told["memory"], told["new_path"])):
         require_path(path)
     memory = base = None
@@ -117,8 +117,7 @@ def _wanted(store: Tree, told: dict[str, Any], here: Here) -> tuple[Wanted, str 
 
 
 def _screened(store: Tree, told: dict[str, Any]) -> str | None:
-    """Return the proposed text in the form in which the store's rules let it be stored; None if the change has no new
-    text. Raises ToolError if the rules block the text."""
+    """Return the proposed text as it may be stored, or None. Raises ToolError if the rules block it."""
     content: str | None = told["content"]
     return None if content is None else findings.screen(store, told["path"], None, content).text
 
@@ -127,11 +126,7 @@ def _screened(store: Tree, told: dict[str, Any]) -> str | None:
 
 
 def _decided(store: Tree, job: Import, item: ImportItem, here: Here) -> Record:
-    """Write a proposal with its decision. The proposal belongs to no agent of this hub, and the decision to no person
-    of it.
-
-    The entry lists the outcomes of the changes, as the entry of a decision in this hub does.
-    """
+    """Write a proposal with its decision, which belong to no agent and no person of this hub."""
     about = item.history[0][ABOUT]
     state, at, by, reason = about["decision"]
     opened_at = clamped(store, about["at"])
@@ -162,10 +157,7 @@ def _decided(store: Tree, job: Import, item: ImportItem, here: Here) -> Record:
 def _row(
     store: Tree, proposal: Proposal, number: int, told: dict[str, Any], here: Here, missing: dict[object, str]
 ) -> ProposedChange:
-    """Return the row of the change that `told` describes.
-
-    A memory or text that is not in the store gets a new id (stored in `missing`), as if it had been removed.
-    """
+    """Return the row of the change that `told` describes. A missing memory or text gets an id in `missing`."""
     for path in filter(None, (told["path"], told["new_path"])):
         require_path(path)
     content = _screened(store, told)
@@ -192,8 +184,7 @@ def _row(
 
 
 def _became(told: dict[str, Any], memory: str | None, here: Here) -> str | None:
-    """Return the id of the version that a merged change became at its source, or of a version with the same text; None
-    if the store has neither."""
+    """Return the id of the version that a merged change became, or of one with the same text; or None."""
     memory = memory or here.memory(None, told["path"])
     return here.version(told["became_at"]) or here.with_text(memory, told["content"], told["path"])
 

@@ -1,4 +1,4 @@
-"""Imports path rules: they are added after the rules of the memory store, so that no agent gets more rights."""
+"""Imports path rules. They are added after the rules of the store, so that no agent gets more rights."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -20,8 +20,7 @@ from memoryhub.pure.transfer.bundle import BundledRule
 
 @dataclass(frozen=True, slots=True)
 class Fitting:
-    """A rule of an import as it would apply in this hub. `why` is the reason for leaving it out ("": it is not left
-    out).
+    """A rule of an import as it would apply in this hub. `why` is why it is left out ("": it is not).
 
     `name` is the source's name of the agent or key to which the rule applies.
     """
@@ -47,8 +46,8 @@ def history_of(rules: Sequence[BundledRule], named: Named) -> list[dict[str, Any
 def fitting(item: ImportItem, place: str, user: User | None) -> list[Fitting]:
     """Return the rules of an item as they would be under the directory `place`.
 
-    A rule for one agent or key applies in this hub to the agent or key with the same id or, for an agent, with the same
-    name. Only agents that `user` sees are considered (None: all). Without such an agent or key, the rule is left out.
+    A rule for one agent or key applies to the one with the same id; for an agent, or with the same name. Otherwise the
+    rule is left out. Only agents that `user` sees count (None: all).
     """
     agents = Agent.objects.all() if user is None else Agent.objects.visible_to(user)
     return [_fitting(told, place, agents) for told in item.history]
