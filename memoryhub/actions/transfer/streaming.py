@@ -1,8 +1,7 @@
-"""The audit stream: which entries have been written to it, which ones are next, and which process writes them.
+"""The audit stream: which entries have been written to it, which are next, and which process writes them.
 
-Entries are written first, and the cursor of their chain moves afterwards. So after a crash, some entries are written
-again, but none is left out. The stream has no entries of throw-away copies: from the beginning, their cursor is beyond
-every entry.
+Entries are written before the cursor of their chain moves. So after a crash, some entries are written again, but none
+is left out. The stream has no entries of throw-away copies.
 """
 
 import json
@@ -38,9 +37,9 @@ class Batch(NamedTuple):
 
 
 def claim(holder: str, now: datetime) -> bool:
-    """Let a process write the stream for LEASE; return whether it may.
+    """Let a process write the stream for LEASE. Return whether it may.
 
-    A lease that ends more than LEASE from now was made with a wrong clock, and is ignored.
+    A lease of another process that ends more than LEASE from now is ignored.
     """
     free = Q(stream_holder=holder) | Q(stream_until=None) | Q(stream_until__lte=now) | Q(stream_until__gt=now + LEASE)
     with writing():
@@ -49,7 +48,7 @@ def claim(holder: str, now: datetime) -> bool:
 
 
 def behind() -> list[tuple[str, int]]:
-    """Return (chain, seq of the last entry that was written or removed) for the chains that have more entries."""
+    """Return (chain, seq of the last written or removed entry) for the chains that have more entries."""
     cursor = StreamCursor.objects.filter(chain=OuterRef("pk")).values("seq")
     written = Greatest(Coalesce(Subquery(cursor[:1]), 0), F("start_seq"))
     chains = AuditChain.objects.annotate(written=written)
@@ -86,8 +85,7 @@ def _given(chain: str, entries: list[AuditEntry], commands: Collection[str]) -> 
 
 
 def note_written(chain: str, seq: int) -> None:
-    """Move the cursor of a chain forward. It never moves back, because another process may already have moved it
-    further."""
+    """Move the cursor of a chain forward, but never back."""
     with writing():
         if not StreamCursor.objects.filter(chain=chain, seq__lt=seq).update(seq=seq):
             StreamCursor.objects.get_or_create(chain=chain, defaults={"seq": seq})

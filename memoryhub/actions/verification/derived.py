@@ -1,5 +1,7 @@
-"""Computes the derived values again from versions and entries (heads, counters, reads, and the seqs at which versions
-were superseded), and compares them with the stored values."""
+"""Computes derived values again from versions and entries, and compares them with the stored values.
+
+These are heads, counters, reads, and the seqs at which versions were superseded.
+"""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
@@ -27,7 +29,7 @@ from memoryhub.pure.protocol import paths
 class _Head:
     """A memory's newest version, with the columns that are repeated in the memory's row.
 
-    If the version is a deletion, its text is the deleted one.
+    Its text is the deleted one if it is a deletion.
     """
 
     memory_id: str
@@ -56,12 +58,7 @@ def derived_problems(store_id: str) -> Iterator[tuple[int, str]]:
 
 
 def _superseding(store_id: str, heads: dict[str, _Head], counts: Counter[str]) -> Iterator[tuple[int, str]]:
-    """Yield (seq, problem) for each version whose `superseded_seq` is not the seq of the next version of its memory.
-
-    This fills `heads` with each memory's newest version, and `counts` with the number of the memory's versions. If
-    retention removed the next version, the redaction in its place has the expected seq. If retention removed that
-    redaction too, with the oldest entries, the stored seq cannot be checked and is accepted.
-    """
+    """Yield (seq, problem) for each version with a wrong `superseded_seq`, and fill `heads` and `counts`."""
     columns = ("superseded_seq", *_Head.__slots__)
     expected: dict[str, tuple[str, int | None, int]] = {}
     removed, start = _removed(store_id), _start(store_id)
@@ -84,7 +81,7 @@ def _superseding(store_id: str, heads: dict[str, _Head], counts: Counter[str]) -
 
 
 def _removed(store_id: str) -> dict[tuple[str, int], int]:
-    """Return {(memory, number): seq of the entry that made the version} of the versions that retention removed."""
+    """Return {(memory, number): seq of its entry} of the versions that retention removed."""
     rows = Redaction.objects.of_chain(store_id).removed().values_list("memory", "number", "entry_seq")
     return {(str(memory), number or 0): seq for memory, number, seq in rows}
 
@@ -97,11 +94,7 @@ def _start(store_id: str) -> int:
 def _next_seq(
     last: _Head, head: _Head, removed: Mapping[tuple[str, int], int], start: int, stored: int | None
 ) -> int | None:
-    """Return the seq of the entry that superseded the version `last`, or None if no row shows it. `head` is the next
-    version of the same memory that still exists.
-
-    `stored` is the stored seq. It is returned if the entries that could disprove it were removed.
-    """
+    """Return the seq of the entry that superseded the version `last`; None if no row shows it."""
     if head.number == last.number + 1:
         return head.seq
     gone = removed.get((last.memory_id, last.number + 1))
@@ -135,10 +128,7 @@ def _memories(store_id: str, heads: dict[str, _Head], counts: Counter[str]) -> I
 
 
 def _moments(store_id: str, start: int) -> Iterator[tuple[int, str]]:
-    """Yield (seq, sentence) for each wrong time of a creation or of a last read.
-
-    A time is checked only if the first version, or the entry of the read, still exists.
-    """
+    """Yield (seq, sentence) for each wrong time of a creation or of a last read."""
     own = Memory.objects.filter(store_id=store_id)
     first = MemoryVersion.objects.filter(store_id=store_id, memory_id=OuterRef("pk")).order_by("number")
     made = own.filter(removed_versions=0).annotate(made_at=Subquery(first.values("created_at")[:1]))
@@ -153,8 +143,7 @@ def _moments(store_id: str, start: int) -> Iterator[tuple[int, str]]:
 
 
 def _notes(store_id: str) -> Iterator[tuple[int, str]]:
-    """Yield (0, sentence) for each memory in which `waiting_notes` differs from the number of its waiting notes to
-    agents."""
+    """Yield (0, sentence) for each memory with a wrong `waiting_notes`."""
     notes = Comment.objects.of_store(store_id).waiting().values_list("memory_id").annotate(count=Count("pk"))
     counted = Memory.objects.filter(store_id=store_id, waiting_notes__gt=0).values_list("pk", "waiting_notes")
     for id in sorted({id for id, _count in {*notes} ^ {*counted}}):
@@ -162,8 +151,7 @@ def _notes(store_id: str) -> Iterator[tuple[int, str]]:
 
 
 def _reads_fit(memory: Memory, count: int, last: int | None, start: int) -> bool:
-    """Return whether a memory's stored reads match the entries: `count` reads, of which the entry `last` is the newest
-    (None: there is none). If entries up to `start` were removed, there may have been more, earlier reads."""
+    """Return whether a memory's stored reads match the entries: `count` reads, the newest is entry `last`."""
     if not start:
         return (memory.read_count, memory.last_read_seq) == (count, last)
     return memory.read_count >= count and (

@@ -1,8 +1,7 @@
-"""The filters of the audit, and a search in one chain. A search does a limited amount of work in a store of any size.
+"""The filters of the audit, and a search in one chain, with a limited amount of work.
 
-If there is a single filter with an index, its index is read. With several filters, the rarest one selects the entries
-to check, batch by batch. A filter without an index is checked entry by entry. A search ends when it has enough results
-or has checked enough entries, and returns the last seq that it checked.
+With several filters, the rarest one that has an index selects the entries to check. A search ends when it has enough
+results or has checked enough entries, and returns the last seq that it checked.
 """
 
 from __future__ import annotations
@@ -60,10 +59,7 @@ Seqs = Callable[[int, int, int], Sequence[int]]
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """The matching entries, in order.
-
-    If the search ended early, `reached` is the last seq that it checked, else None.
-    """
+    """The matching entries, in order. `reached` is the last checked seq if the search ended early, else None."""
 
     entries: list[AuditEntry]
     reached: int | None = None
@@ -73,10 +69,9 @@ class Look:
 class Search:
     """The filters of a search; None matches anything. A `path` with a final slash matches everything under it.
 
-    An entry is about a path if it names the path, or if it made a memory version at the path. A move is about its old
-    and its new path. A decision about several versions is about the path of each version, but not about the directories
-    above these paths. Entries that match one of the searches in `excluded` are left out. A search for a `key` also sets
-    `author` to the key's agent, because only authors have an index.
+    An entry is about a path if it names the path, moved a memory from or to it, or made or decided about a version
+    there. Entries that match one of the searches in `excluded` are left out. A search for a `key` also sets `author` to
+    the key's agent, because only authors have an index.
     """
 
     author: str | None = None
@@ -97,14 +92,12 @@ class Search:
     excluded: Sequence[Search] = ()
 
     def first(self, chain: str, low: int, high: int, limit: int, *, newest: bool = True) -> list[AuditEntry]:
-        """Return the first `limit` matching entries of a chain between two seqs, newest or oldest first.
-
-        The work is not limited.
-        """
+        """Return the first `limit` matching entries between two seqs, newest or oldest first, without a limit of
+        work."""
         return self.look(chain, low, high, limit, newest=newest, most=high - low + 1).entries
 
     def look(self, chain: str, low: int, high: int, limit: int, *, newest: bool = True, most: int = MOST) -> Look:
-        """Return the first `limit` matching entries of a chain between two seqs, newest or oldest first.
+        """Return the first `limit` matching entries between two seqs, newest or oldest first.
 
         At most `most` entries are checked.
         """
@@ -153,8 +146,7 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class _Lead:
-    """A filter that selects the entries to check. `indexed` is the query of its entries. It is None for a path, whose
-    entries need not be checked again."""
+    """A filter that selects the entries to check. `indexed` is its query (None: a path, which needs no check)."""
 
     seqs: Seqs
     indexed: AuditEntryQuerySet | None
@@ -171,8 +163,7 @@ class _Looking:
     newest: bool
 
     def look(self, low: int, high: int, limit: int, most: int) -> Look:
-        """Check one batch after another, until `limit` entries were found, `most` entries were checked, or no entry is
-        left."""
+        """Check batches until there are `limit` entries, `most` were checked, or none is left."""
         size, left = min(_FIRST_PART, most), most
         lead, seqs = self._lead(low, high, size)
         found: list[AuditEntry] = []
@@ -189,8 +180,7 @@ class _Looking:
         return Look(found)
 
     def _lead(self, low: int, high: int, size: int) -> tuple[_Lead, Sequence[int]]:
-        """Return the rarest filter and its first batch. It is a filter with so few entries that the first batch has all
-        of them. If there is none, it is the filter whose first batch covers the longest part of the chain."""
+        """Return the rarest filter and its first batch."""
         leads = [_Lead(_of_index(each, self.newest), each) for each in self.indexed]
         path = self.search.path
         if path is not None and not path.endswith("/"):
@@ -233,7 +223,7 @@ def _matches(search: Search, chain: str) -> Q:
 
 
 def _without_index(search: Search) -> Q:
-    """Return the condition that an entry matches the filters without an index. It is empty if none of them is set."""
+    """Return the condition of the filters without an index; empty if none is set."""
     values = {
         "actor_id": search.key, "door": search.door, "ok": search.ok, "memory": search.memory, "token": search.token,
     }  # fmt: skip
@@ -248,13 +238,12 @@ def _without_index(search: Search) -> Q:
 
 
 def _all_of(values: Mapping[str, Any]) -> Q:
-    """Return the condition that columns have these values. A column whose value is None may have any value."""
+    """Return the condition that columns have these values (None: any value)."""
     return Q(**{name: value for name, value in values.items() if value is not None})
 
 
 def _became_a_proposal(is_proposed: bool) -> Q:
-    """Return the condition that a call was refused because its change became part of a proposal. Without `is_proposed`,
-    return the opposite condition."""
+    """Return the condition that a call became part of a proposal, or (without `is_proposed`) did not."""
     became = was_refused_with(*beginnings_of(Kind.PROPOSED))
     return became if is_proposed else ~became
 
@@ -266,10 +255,7 @@ def _is_of_kind(kind: Kind) -> Q:
 
 
 def _about(chain: str, path: str) -> Q:
-    """Return the condition that an entry names the path, made a version at it, or moved a memory away from it.
-
-    This includes entries that name a directory and made versions under it.
-    """
+    """Return the condition that an entry is about a path."""
     named = at_or_beneath(UNINDEXED_PATH, path) | at_or_beneath(UNINDEXED_NEW_PATH, path)
     versions = MemoryVersion.objects.filter(store_id=chain)
     made = versions.filter(seq=OuterRef("seq")).about(path)
@@ -282,8 +268,7 @@ def _about(chain: str, path: str) -> Q:
 
 
 def _nearness(seqs: Sequence[int], size: int, newest: bool) -> tuple[bool, int]:
-    """Return a sort key for a first batch: complete batches come first, then the batches that cover the longest part of
-    the chain."""
+    """Return a sort key: complete batches come first, then those that cover the longest part of the chain."""
     if len(seqs) < size:
         return False, len(seqs)
     return True, seqs[-1] if newest else -seqs[-1]
@@ -301,7 +286,7 @@ def _of_chain(chain: str, newest: bool) -> Seqs:
 
 
 def _of_index(entries: AuditEntryQuerySet, newest: bool) -> Seqs:
-    """Return a function that returns the seqs of the entries of a filter. It reads only the filter's index."""
+    """Return a function that returns the seqs of the entries of a filter."""
 
     def seqs(low: int, high: int, count: int) -> Sequence[int]:
         found = entries.between(low, high).in_order(newest=newest)
@@ -311,8 +296,7 @@ def _of_index(entries: AuditEntryQuerySet, newest: bool) -> Seqs:
 
 
 def _of_path(chain: str, path: str, newest: bool) -> Seqs:
-    """Return a function that returns the seqs of entries that name a path, moved a memory to or from it, or decided
-    about a version at it."""
+    """Return a function that returns the seqs of the entries about a path."""
     named = _of_index(AuditEntry.objects.of_chain(chain).at_path(path), newest)
     versions = MemoryVersion.objects.filter(store_id=chain).at(path)
     reviews = [Review.objects.of_memory(chain, each).filter(version__path=path) for each in _memories(chain, path)]
@@ -348,16 +332,14 @@ def _memories(chain: str, path: str) -> list[str]:
 def _versions(
     versions: MemoryVersionQuerySet, low: int, high: int, count: int, newest: bool
 ) -> Iterable[tuple[int, int | None]]:
-    """Return (seq, superseded_seq) of versions at one path: the next ones between the seqs `low` and `high`, at most
-    `count`, and the last version before `low`."""
+    """Return (seq, superseded_seq) of the next versions, at most `count`, and of the last one before `low`."""
     columns, order = ("seq", "superseded_seq"), versions.order_by("-seq" if newest else "seq")
     found = list(order.filter(seq__gte=low, seq__lte=high).values_list(*columns)[:count])
     return found + list(versions.order_by("-seq").filter(seq__lt=low).values_list(*columns)[:1])
 
 
 def _beneath(chain: str, path: str, low: int, high: int, newest: bool) -> Seqs | None:
-    """Return a function that returns the seqs of entries about paths under a directory. Return None if there are more
-    than FEW such entries, which are too many to sort."""
+    """Return a function for the seqs of entries about paths under a directory; None if there are too many."""
     tables: tuple[QuerySet[Any], ...] = (
         AuditEntry.objects.of_chain(chain).beneath(path),
         MemoryVersion.objects.filter(store_id=chain).under(path),

@@ -1,9 +1,7 @@
 """Records why entries that checkpoints name are missing from the database, for example after a restore.
 
-The record is an act with an entry in the hub's chain. For each chain, it names the last entry that exists and the last
-entry in a checkpoint. It explains the checkpoints that name an entry between these two and that are older than the act.
-If some of these checkpoints were written while the clock was ahead, they seem to be newer than the act. The record then
-has the period of their times, and explains them too.
+The record is an act in the hub's chain. For each chain, it names the last entry that exists and the last entry in a
+checkpoint. It explains the older checkpoints between these two, also those of a clock that was ahead.
 """
 
 import json
@@ -26,10 +24,10 @@ COMMAND = "accept_missing"
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """A chain whose entries after `kept`, up to `last`, are missing.
+    """A chain whose entries after `kept`, up to `last`, are missing. `reason` and `at` are from the act that accepted
+    this.
 
-    `reason` and `at` belong to the act that accepted the gap. `ahead` has the first and the last moment of the missing
-    checkpoints that were written while the clock was ahead of the act.
+    `ahead` has the first and the last moment of missing checkpoints from a clock that was ahead.
     """
 
     chain: str
@@ -40,7 +38,7 @@ class Missing:
     ahead: tuple[str, str] | None = None
 
     def explains(self, checkpoint: Checkpoint) -> bool:
-        """Return whether a checkpoint names one of the missing entries and existed already at the time of the act."""
+        """Return whether a checkpoint from before the act names one of the missing entries."""
         within = checkpoint.chain == self.chain and self.kept < checkpoint.seq <= self.last
         if not within or self.at is None:
             return False
@@ -107,11 +105,7 @@ def _is_there(checkpoint: Checkpoint) -> bool:
 
 
 def _kept(chain_id: str, first_wrong: int) -> int:
-    """Return the seq of the last entry before the entry `first_wrong`, or of the last entry of the chain if that is
-    lower.
-
-    Entries after `first_wrong` do not count, because they may have been written after the loss.
-    """
+    """Return the seq of the last entry before `first_wrong`, or of the chain's last entry if that is lower."""
     head = AuditChain.objects.filter(pk=chain_id).values_list("last_seq", flat=True).first() or 0
     return min(head, first_wrong - 1)
 

@@ -1,5 +1,4 @@
-"""Checks the newest entries of each chain, which takes little time. `verify_audit` checks all entries, and the rows
-that they made."""
+"""Checks the newest entries of each chain, which takes little time. `verify_audit` checks everything."""
 
 from collections.abc import Iterator
 

@@ -1,8 +1,7 @@
 """Checks which audit key each entry of a chain needs.
 
-When the audit key is rotated, the last entry of each chain is signed with the new key. That entry and the entries
-before it may have been written with older keys. The hash of that entry covers all of them, so anyone who has an older
-key can neither change one of them nor add one after them.
+At a rotation, the last entry of each chain is signed with the new key. So anyone who has an older key can neither
+change this entry or an earlier one, nor add one after it.
 """
 
 from collections import Counter
@@ -30,8 +29,7 @@ class OlderKeys:
         self.lost: Counter[str] = Counter()
 
     def problems(self, entry: AuditEntry) -> Iterator[str]:
-        """Yield a sentence for each problem of an entry's key and hash. Entries whose key was lost are counted
-        instead."""
+        """Yield a sentence for each problem of an entry's key and hash. Entries with a lost key are only counted."""
         name = entry.key_name
         if (name == self.current) != (entry.seq > self.last):
             yield f"it was written with the audit key {name}, and this is {self.current}"

@@ -11,12 +11,11 @@ from memoryhub.pure import chain
 
 @dataclass(slots=True)
 class Redacted:
-    """The redactions that concern a range of entries.
+    """The redactions that concern a range of entries. `told` is {seq: the redactions that this entry recorded}.
 
-    `told` is {seq: the redactions that this entry recorded}. The other fields are about the content of these entries
-    and of their versions. `removed` is {seq: the redactions in place of the entry's removed versions}. `of_version` and
-    `of_field` have the newest redaction of each version and of each field (seq, name). `gone` has the ids of the
-    versions that the entries showed and that were redacted or removed.
+    `removed` is {seq: the redactions in place of the entry's removed versions}. `of_version` and `of_field` have the
+    newest redaction of each version and of each field (seq, name). `gone` has the ids of redacted or removed versions
+    that the entries showed.
     """
 
     told: dict[int, list[Redaction]] = field(default_factory=lambda: defaultdict(list))
@@ -46,10 +45,9 @@ def between(chain_id: str, first: int, last: int) -> Redacted:
 
 
 def find_gone(found: Redacted, chain_id: str, entries: Sequence[AuditEntry], there: Collection[MemoryVersion]) -> None:
-    """Add to `gone` the ids of the versions that the entries showed and that were redacted or removed.
+    """Add the ids of redacted or removed versions that the entries showed to `gone`.
 
-    `there` are the shown versions that still have a row. The versions of a deleted store have no rows; for these, only
-    the redactions say which ones were redacted before.
+    `there` are the shown versions that still have a row.
     """
     found.gone |= {version.pk for version in there if version.redacted_seq is not None}
     present = {version.pk for version in there}
@@ -61,15 +59,14 @@ def find_gone(found: Redacted, chain_id: str, entries: Sequence[AuditEntry], the
 
 
 def commitments(found: Redacted, seq: int, versions: Iterable[MemoryVersion]) -> list[str]:
-    """Return the commitments that an entry's digest covers: those of its versions, including removed ones, and of its
-    redactions."""
+    """Return the commitments that an entry's digest covers: of its versions, also removed ones, and its redactions."""
     made = {version.pk: version.commitment for version in versions}
     made |= {str(row.version): row.original or "" for row in found.removed[seq]}
     return [made[id] for id in sorted(made)] + [row.commitment for row in found.told[seq]]
 
 
 def told_problems(found: Redacted, seq: int) -> Iterator[str]:
-    """For each removed version of an entry, yield a sentence if the redaction in the version's place was changed."""
+    """Yield a sentence for each removed version of an entry whose redaction was changed."""
     for row in found.removed[seq]:
         if not fits(row, []):
             yield f"the removal of version {row.version} was changed"
@@ -93,7 +90,7 @@ def version_problems(version: MemoryVersion, row: Redaction) -> Iterator[str]:
 
 
 def fits(row: Redaction, now: Sequence[object]) -> bool:
-    """Return whether a redaction's commitment matches `now`, the current values of the redacted field or version."""
+    """Return whether a redaction's commitment matches `now`, the field's or version's current values."""
     try:
         return chain.redaction_commitment(row.salt, values_of(row, now)) == row.commitment
     except ValueError:

@@ -43,7 +43,7 @@ def states(store_id: str) -> dict[str, str]:
 
 
 def _before(store_id: str) -> Any:
-    """Return the reviews whose entries retention removed. They cannot be checked, because nothing else records them."""
+    """Return the reviews whose entries retention removed, which cannot be checked."""
     start = AuditChain.objects.filter(pk=store_id).values_list("start_seq", flat=True).first() or 0
     return Review.objects.filter(store_id=store_id, seq__lte=start).order_by("seq", "pk")
 
@@ -86,7 +86,7 @@ def problems(store_id: str) -> Iterator[tuple[int, str]]:
 def decisions(store_id: str) -> Iterator[Decided]:
     """Yield every decision in a store that had an effect, in the order of the entries.
 
-    A version that is already decided cannot be decided again before it is reopened.
+    A version cannot be decided again before it is reopened.
     """
     state: dict[str, ReviewState] = {}
     for version, decision in _before(store_id).values_list("version_id", "decision"):
@@ -111,7 +111,7 @@ def _changes(before: ReviewState, decision: Decision) -> bool:
 
 
 def _decided(store_id: str, entry: AuditEntry, details: dict[str, Any]) -> Iterator[tuple[str, str, Decision]]:
-    """Yield (memory, version, decision) for the decisions of an entry. An undo can also set and remove flags."""
+    """Yield (memory, version, decision) for the decisions of an entry."""
     decision = _DECISIONS[str(entry.command)]
     if entry.command == "edit" and not MemoryVersion.objects.of_entry(store_id, entry.seq).exists():
         decision = Decision.APPROVED
@@ -124,23 +124,19 @@ def _decided(store_id: str, entry: AuditEntry, details: dict[str, Any]) -> Itera
 
 
 def _versions(store_id: str, entry: AuditEntry, details: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return (memory, version) of the versions about which an entry decided. Only versions that agents wrote need a
-    review."""
+    """Return (memory, version) of the versions about which an entry decided."""
     named = details.get("reviewed" if entry.command == "edit" else "versions", ())
     if "reverted" in details:
         named = _reverted(store_id, entry.seq, details)
     found = _known(store_id, named, entry.seq)
     if entry.command in ("flag", "unflag"):
         return [(memory, version) for memory, version, _ in found]
+    # Only versions that agents wrote need a review.
     return [(memory, version) for memory, version, state in found if state is not None]
 
 
 def _reverted(store_id: str, seq: int, details: dict[str, Any]) -> Collection[str]:
-    """Return the ids of the versions that an entry reverted.
-
-    If the entry's input has only a digest of these ids, the versions of its reviews are returned if they match the
-    digest. If they do not, the versions that the entry undid are returned.
-    """
+    """Return the ids of the versions that an entry reverted."""
     named = details["reverted"]
     if not isinstance(named, dict):
         return named or ()
@@ -150,8 +146,7 @@ def _reverted(store_id: str, seq: int, details: dict[str, Any]) -> Collection[st
 
 
 def _known(store_id: str, versions: Iterable[str], seq: int) -> list[tuple[str, str, str | None]]:
-    """Return (memory, version, state) for those of the given versions that are older than the entry `seq`, and for
-    those that were removed (see `_known_once`)."""
+    """Return (memory, version, state) of the versions older than the entry `seq`, and of removed ones."""
     found: list[tuple[str, str, str | None]] = []
     for part in in_parts(versions):
         rows = MemoryVersion.objects.among(store_id, part).filter(seq__lt=seq)
@@ -163,8 +158,7 @@ def _known(store_id: str, versions: Iterable[str], seq: int) -> list[tuple[str, 
 
 
 def _known_once(store_id: str, versions: Iterable[str]) -> list[tuple[str, str, str | None]]:
-    """Return (memory, version, state) for the given versions that were removed and have a review. The state is always
-    UNREVIEWED."""
+    """Return (memory, version, UNREVIEWED) for the given versions that were removed and have a review."""
     reviews = Review.objects.filter(store_id=store_id, version_id__in=versions)
     gone = reviews.exclude(version_id__in=MemoryVersion.objects.filter(store_id=store_id).values("pk"))
     return [

@@ -1,8 +1,7 @@
-"""Replaces the audit key: a new key becomes the current one, and the older keys are used only to verify older entries.
+"""Replaces the audit key: a new key becomes the current one, and older keys only verify older entries.
 
-In one transaction, everything that the old key signed is signed with the new key: the end of each chain, its start with
-the versions that outlived their entries, and the receipts. So an attacker who has an older key can no longer make a
-valid signature.
+In one transaction, everything that the old key signed is signed with the new key: the end and the start of each chain,
+and the receipts. So an attacker with an older key can no longer make a valid signature.
 """
 
 from collections.abc import Iterable, Iterator
@@ -35,10 +34,9 @@ class NotRotated(Exception):
 
 
 def rotate(new: str, act: Act) -> int:
-    """Make `new` the audit key, and return how many chains were signed with it. If NotRotated is raised, nothing has
-    changed.
+    """Make `new` the audit key, and return how many chains were signed with it.
 
-    No other process may write while this function runs. This process uses the new key afterwards.
+    No other process may write meanwhile. Raises NotRotated; then nothing has changed.
     """
     _require_usable(new)
     verified = _require_right()
@@ -64,8 +62,10 @@ def rotate(new: str, act: Act) -> int:
 
 
 def put_back(key: str, act: Act) -> str:
-    """Store an older key that was lost, and return its name. Raises NotRotated if no entry was written with it, or if
-    the hub has it already."""
+    """Store an older key that was lost, and return its name.
+
+    Raises NotRotated if no entry was written with the key, or if the hub has it already.
+    """
     name = chain.key_id(key.encode())
     known = keys.known()
     if keys.of(name) is not None:
@@ -88,13 +88,13 @@ def _require_usable(new: str) -> None:
 
 
 def _require_right() -> dict[str, tuple[int, str]]:
-    """Verify everything, and return {chain: (seq, hash) of its head}, as it was before the verification. Raises
-    NotRotated if anything is wrong, because a signature with the new key would hide it."""
+    """Verify everything, and return {chain: (seq, hash) of its head}. Raises NotRotated if anything is wrong."""
     heads = {row.pk: (row.last_seq, row.last_hash) for row in AuditChain.objects.all()}
     written = checkpoint_check.check(settings.MEMORYHUB_CHECKPOINT_FILE)
     wrong = [*written.files, *(f"{name} entry {seq}: {what}" for name, (seq, what) in written.problems.items())]
     found = (verify.verify(name)[1] for name in verify.chains(written.chains))
     problem = next(joined(wrong, (str(one) for one in found if one)), None)
+    # A signature with the new key would hide what is wrong.
     if problem:
         raise NotRotated(f"The audit is not right, so the key was not replaced: {problem}.")
     return heads

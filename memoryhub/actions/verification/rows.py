@@ -26,10 +26,7 @@ Row = TypeVar("Row", bound=models.Model)
 
 
 def reraise_refusal(error: Exception) -> None:
-    """Raise a DatabaseError again, unless a stored value caused it.
-
-    If the database refused a query for another reason, this says nothing about a row.
-    """
+    """Raise a DatabaseError again, unless a stored value caused it."""
     is_of_a_value = isinstance(error, DataError) or "Could not decode to UTF-8" in str(error)
     if isinstance(error, DatabaseError) and not is_of_a_value:
         raise error
@@ -37,7 +34,7 @@ def reraise_refusal(error: Exception) -> None:
 
 @lru_cache
 def _raw_columns(model: type[models.Model]) -> list[str]:
-    """Return the columns in which different bytes can have the same value: JSON; on SQLite also times and flags."""
+    """Return the columns in which different bytes can have the same value."""
     names = _JSON if connection.vendor == "postgresql" else {*_JSON, *_TIMES, *_FLAGS}
     return sorted(names & {field.name for field in model._meta.get_fields()})
 
@@ -54,7 +51,7 @@ def written_as_read(row: models.Model) -> bool:
 
 
 def _as_written(name: str, value: Any) -> str | None:
-    """Return the text that the hub writes for a value of a column of `_raw_columns`; None for an empty column."""
+    """Return the text that the hub writes for a value of such a column; None for an empty one."""
     if name in _JSON:
         return to_json(value)
     if value is None:
@@ -71,8 +68,10 @@ def content_of(version: MemoryVersion) -> str | None:
 
 
 def content_problems(version: MemoryVersion, redaction: Redaction | None) -> Iterator[str]:
-    """Yield a sentence for each problem of a version's path, its text and the columns that mark a redaction.
-    `redaction` is the version's newest redaction, or None."""
+    """Yield a sentence for each problem of a version's path, text and redaction columns.
+
+    `redaction` is the version's newest redaction, or None.
+    """
     name = f"version {version.id}"
     if redaction is not None:
         yield from redactions.version_problems(version, redaction)

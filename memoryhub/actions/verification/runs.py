@@ -1,8 +1,6 @@
-"""Runs of `verify_audit` over all chains: people ask for them on a page, and each run is recorded in the hub's own
-chain.
+"""Runs of `verify_audit` over all chains. People ask for them, and each run is recorded in the hub's chain.
 
-The record says what the run reported. It does not prove that the audit is right, because anyone who has the database
-and the audit key can write a record: only a new run proves anything.
+The record does not prove that the audit is right: anyone who has the database and the audit key can write a record.
 """
 
 import time
@@ -27,8 +25,7 @@ WAITS = timedelta(hours=12)
 
 
 def record(act: Act, *, entries: int, wrong: Sequence[str], checkpoints_complete: bool) -> None:
-    """Record a run over all chains: the number of correct entries, and the chains or checkpoint files that were
-    wrong."""
+    """Record a run over all chains: how many entries are correct, and which chains or checkpoint files are `wrong`."""
     details = {"entries": entries, "wrong": wrong[:MOST_NAMED], "checkpoints_complete": checkpoints_complete}
     with writing():
         audit.on_hub(act, Record(COMMAND, ok=not wrong, input=audit.to_json(details)))

@@ -1,7 +1,6 @@
 """Downloads for auditors: a ZIP archive with a file, a statement about the file, and the statement's signature.
 
-The statement and its signature are made last, from the digest of the bytes that were sent, so the file is never held in
-memory.
+The statement is made last, from the digest of the sent bytes, so the file is never held in memory.
 """
 
 import hashlib
@@ -26,8 +25,8 @@ checks longer chains."""
 class Signed:
     """A download whose entry has been written: `entry` is (chain, seq) of this entry.
 
-    `entries` grows while `body` is read; its chains are verified for the statement. `facts` are further lines of the
-    statement, and `page` is the address of the page that explains how to check it.
+    `entries` grows while `body` is read. `facts` are further lines of the statement. `page` is the address of the page
+    that explains how to check it.
     """
 
     name: str
@@ -84,8 +83,7 @@ def _size(chain_id: str) -> int:
 
 
 def _not_checked(size: int) -> str:
-    """Return a sentence about a chain of `size` entries that was not verified, because the chains of one download may
-    have only MOST entries together. The sentence names the last recorded check of all chains."""
+    """Return a sentence about a chain of `size` entries that was not verified, as there are too many."""
     run = runs.last()
     if run is None:
         before = "it has recorded no check"

@@ -1,4 +1,4 @@
-"""The start of a chain that has lost its oldest entries: its signature, and the versions that outlived them."""
+"""The start of a chain that has lost its oldest entries: its signature, and the versions that stay."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -78,16 +78,17 @@ class Start:
 
 
 def outlived(row: AuditChain) -> "tuple[QuerySet[MemoryVersion], Iterable[tuple[str | None, int | None, str | None]]]":
-    """Return two values: the versions that outlived their entries, and (memory, number, version) of each such version
-    that was removed later."""
+    """Return the versions that outlived their entries, and (memory, number, version) of those removed later."""
     removed = Redaction.objects.of_chain(row.pk).removed().filter(entry_seq__lte=row.start_seq, seq__gt=row.start_seq)
     versions = readable(MemoryVersion).filter(store_id=row.pk, seq__lte=row.start_seq)
     return versions, removed.values_list("memory", "number", "version")
 
 
 def newest_redactions(chain_id: str, start: int) -> dict[str, tuple[Redaction | None, Redaction | None]]:
-    """Return {version: (its newest redaction up to the start of the chain, its newest redaction)} for redacted versions
-    from before the start. The first of the two is None if the version was redacted only later."""
+    """Return {version: (its newest redaction up to the chain's start or None, its newest redaction)}.
+
+    Only redacted versions from before the start are included.
+    """
     found: dict[str, tuple[Redaction | None, Redaction | None]] = {}
     rows = Redaction.objects.of_chain(chain_id).filter(entry_seq__lte=start, number=None, field=None)
     for row in rows.order_by("seq", "pk"):

@@ -41,9 +41,9 @@ CHUNK = 500
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A problem of an entry, as a sentence. `seq` is None if it concerns the chain as a whole.
+    """A problem of an entry, as a sentence. `seq` is None if the problem is about the chain as a whole.
 
-    With `is_unknown`, the problem is only that something could not be verified, because an older key was lost.
+    With `is_unknown`, something could not be verified, because an older key was lost.
     """
 
     chain: str
@@ -66,10 +66,9 @@ def _sealing() -> "QuerySet[Seal, tuple[str]]":
 
 
 def verify(chain_id: str, checkpoint_file: Path | None = None) -> tuple[int, Problem | None]:
-    """Return how many entries of a chain are right, and its first problem or None. The hub may write while this
-    function runs.
+    """Return how many entries of a chain are right, and its first problem or None.
 
-    Raises DatabaseError if the database refuses to answer.
+    The hub may write meanwhile. Raises DatabaseError if the database refuses to answer.
     """
     by_checkpoints = checkpoint_check.check(checkpoint_file, chain_id).problems if checkpoint_file else {}
     with snapshot():
@@ -103,8 +102,7 @@ def _verified(chain_id: str) -> tuple[int, Problem | None]:
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """How much of a chain was removed by recorded acts: redacted values, removed versions, and removed oldest
-    entries."""
+    """How much of a chain was removed by recorded acts: redacted values, removed versions, removed oldest entries."""
 
     values: int
     versions: int
@@ -119,8 +117,7 @@ class Removed:
 
 
 def removed(chain_id: str) -> Removed:
-    """Return how much of a chain was removed by recorded acts, as far as its redactions and its start still show
-    this."""
+    """Return how much of a chain was removed by recorded acts, as its redactions and its start show."""
     rows = Redaction.objects.of_chain(chain_id)
     versions = rows.removed().count()
     start = AuditChain.objects.filter(pk=chain_id).values_list("start_seq", flat=True).first()
@@ -143,8 +140,7 @@ class _Verification:
         self.reviewed = _reviewed(chain_id)
 
     def problems(self) -> Iterator[int | Problem]:
-        """Yield every problem in order. After each batch of entries, yield how many entries have been verified so
-        far."""
+        """Yield every problem in order and, after each batch, how many entries have been verified so far."""
         for what in self._problems_of_start():
             yield Problem(self.chain, None, what)
         while entries := self._entries():
@@ -174,7 +170,7 @@ class _Verification:
         yield from self._problems_of_end()
 
     def _problems_of_end(self) -> Iterator[Problem]:
-        """Yield a problem if the chain is closed although its store was not deleted, or not closed although it was."""
+        """Yield a problem if the chain is closed but its store is not deleted, or the other way round."""
         last = AuditEntry.objects.filter(chain=self.chain, seq=self.seq).values_list("command", "ok", "at").first()
         deleted_at = last[2] if last and last[:2] == (delete.COMMAND, True) else None
         if deleted_at != self.closed:
@@ -191,10 +187,7 @@ class _Verification:
             yield "it was changed: what outlived its entries is not written as the hub writes it"
 
     def _entries(self) -> list[tuple[AuditEntry, list[MemoryVersion]]] | None:
-        """Return the next entries with their versions; an empty list at the end of the chain.
-
-        Near a row that cannot be read, return one entry at a time, and None at that row.
-        """
+        """Return the next entries with their versions ([]: the end; None: a row that cannot be read)."""
         try:
             with transaction.atomic():
                 after = readable(AuditEntry).filter(chain=self.chain, seq__gt=self.seq)
@@ -249,17 +242,12 @@ class _Verification:
             yield "the governing rows that it changed are not those that it names"
 
     def _texts(self, versions: Sequence[MemoryVersion]) -> Iterator[str]:
-        """Yield a sentence for each problem of the texts of an entry's versions.
-
-        If the entry's input is stored without its text, a changed text makes the hash of the entry wrong, too. The
-        sentence is about the text in this case as well.
-        """
+        """Yield a sentence for each problem of the texts of an entry's versions."""
         for version in versions:
             yield from content_problems(version, self.redacted.of_version.get(version.id))
 
     def _sealed_elsewhere(self, entry: AuditEntry) -> bool:
-        """Return whether an entry of a deleted store matches its seals. If all seals are of rows of the store itself,
-        return True."""
+        """Return whether an entry of a deleted store matches its seals of rows outside the store."""
         found = self.sealed[entry.seq]
         at_home = all(seal.home == self.chain for seal in found)
         return at_home or chain.digest(map(seals.member, found)) == entry.digest
@@ -279,13 +267,12 @@ class _Verification:
             yield from self._version(version, entry)
 
     def _numbered(self, seq: int, versions: Sequence[MemoryVersion]) -> list[tuple[str, int, str]]:
-        """Return (memory, number, id) of an entry's versions, even of removed ones, sorted by memory and number."""
+        """Return (memory, number, id) of an entry's versions, also removed ones, by memory and number."""
         removed = [(row.memory or "", row.number or 0, row.version or "") for row in self.redacted.removed[seq]]
         return sorted([*((version.memory_id, version.number, version.id) for version in versions), *removed])
 
     def _commitments(self, entry: AuditEntry, proof: Proof) -> Iterator[str]:
-        """Yield a sentence for each problem of an entry's salts, commitments and committed values. The other values are
-        covered by the entry's hash."""
+        """Yield a sentence for each problem of an entry's salts, commitments and committed values."""
         redacted = self.redacted.fields(entry.seq)
         forgotten = "message" not in proof.salts and self._answer_is_gone(entry, proof, redacted)
         hidden = redacted | ({"message"} if forgotten else set())
@@ -311,19 +298,14 @@ class _Verification:
                 yield f"its {field} was changed"
 
     def _answer_went(self, entry: AuditEntry) -> bool:
-        """Return whether an answer cannot be rendered, because the store was deleted with its texts, or because the
-        entry whose answer is repeated was removed."""
+        """Return whether an answer's text or entry was deleted, so that it cannot be rendered."""
         if entry.message is not None:
             return False
         repeats_a_removed = entry.first_line is None and entry.replay_of is not None
         return bool(self.closed) or (repeats_a_removed and (entry.replay_of or 0) <= self.start.seq)
 
     def _answer_is_gone(self, entry: AuditEntry, proof: Proof, redacted: set[str]) -> bool:
-        """Return whether an answer can no longer be rendered.
-
-        This is so if the answer was not stored, and the version or the entry from which it is rendered was redacted or
-        removed.
-        """
+        """Return whether an answer that was not stored can no longer be rendered."""
         if entry.message is not None or not proof.has("message"):
             return False
         if redacted & {"path", "new_path"} or (entry.version or "") in self.redacted.gone:
@@ -336,8 +318,7 @@ class _Verification:
         return first is not None and "message" not in proofs.read(first).salts
 
     def _answer(self, entry: AuditEntry, proof: Proof) -> str | None:
-        """Return the answer of a call, or None if there was none. The answer is stored, rendered again, or that of the
-        call which was repeated. An answer that the hub would not have written is returned as an empty text."""
+        """Return the answer of a call, or None; "" for one that the hub would not have written."""
         if entry.message is not None:
             try:
                 answer = json.loads(entry.message)
@@ -374,8 +355,7 @@ def _sealed(chain_id: str, first: int, last: int) -> dict[int, list[Seal]]:
 
 
 def _reviewed(chain_id: str) -> dict[str, str]:
-    """Return {version: review state}, computed from the entries. If the entries cannot be read, return {}: the
-    verification of the entries then reports this."""
+    """Return {version: review state}, computed from the entries; {} if they cannot be read."""
     try:
         with transaction.atomic():
             return review_states.states(chain_id)

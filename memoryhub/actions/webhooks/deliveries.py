@@ -28,7 +28,7 @@ def send_test(webhook_id: str, act: Act) -> Delivery:
 
 
 def replay(webhook_id: str, delivery_id: str, act: Act) -> bool:
-    """Send a delivery again now, whatever its state, with the same event id. Raises IsPaused.
+    """Send a delivery again now, with the same event id. Raises IsPaused.
 
     Return False if the webhook has no such delivery.
     """
@@ -44,9 +44,9 @@ def replay(webhook_id: str, delivery_id: str, act: Act) -> bool:
 
 
 def replay_failed(webhook_id: str, since: datetime, act: Act) -> int:
-    """Send again the failed deliveries that were created after the moment `since`, oldest first; return their number.
+    """Send the failed deliveries again that were created after the moment `since`; return how many.
 
-    At most MOST_REPLAYED are sent. Raises IsPaused.
+    At most MOST_REPLAYED are sent, the oldest first. Raises IsPaused.
     """
     with locked(webhook_id, act) as (webhook, tell):
         _require_active(webhook)

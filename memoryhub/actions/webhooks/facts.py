@@ -46,10 +46,9 @@ _DECISIONS = {"review.reverted": Decision.REVERTED, "review.flagged": Decision.F
 
 
 def end_of_part(chain: str, seq: int, end: int, most: int) -> int:
-    """Return the seq of the last entry to read now. It is at most `end`, and the entries up to it made at most `most`
-    versions together.
+    """Return the seq of the last entry to read now, at most `end`. At least one entry is read.
 
-    At least one entry is read.
+    The entries up to it made at most `most` versions together.
     """
     made = MemoryVersion.objects.filter(store_id=chain, seq__gt=seq).order_by("seq")
     last = made.values_list("seq", flat=True)[most : most + 1].first()
@@ -101,7 +100,7 @@ def _done(chain: str, after: int, end: int, names: set[str]) -> Iterator[Entry]:
 
 
 def _opening(chain: str, after: int, end: int) -> list[Entry]:
-    """Return the entries of the calls that opened a proposal, but not of calls that added to an open proposal."""
+    """Return the entries of the calls that opened a proposal."""
     found: Any = AuditEntry.objects.of_chain(chain).between(after + 1, end).filter(ok=False, replay_of=None)
     found = found.filter(message__startswith=_PROPOSED).annotate(start=Substr("message", 1, 100))
     rows = list(found.values_list("seq", "at", "actor_kind", "actor_id", "session", "start"))
@@ -121,7 +120,7 @@ def _opening(chain: str, after: int, end: int) -> list[Entry]:
 def _proposals(
     chain: str, acts: Mapping[int, str], inputs: Mapping[int, Mapping[str, Any]]
 ) -> dict[int, list[tuple[str, int, str]]]:
-    """Return {seq: (event, number, state) of the proposals that the act opened or ended}. `acts` is {seq: command}."""
+    """Return {seq: (event, number, state) of the proposals that the act opened or ended}."""
     told: dict[int, list[tuple[str, int, str]]] = {}
     ended = Proposal.objects.of_store(chain).filter(seq__in=acts).order_by("number") if acts else ()
     for proposal in ended:
@@ -136,8 +135,7 @@ def _proposals(
 
 
 def _versions(chain: str, after: int, end: int) -> dict[int, list[Made]]:
-    """Return {seq: the versions that the entry made}, each compared with its previous version. If an import made a
-    memory with its history, only the memory's newest version is included."""
+    """Return {seq: the versions that the entry made}, each compared with its previous version."""
     before = MemoryVersion.objects.filter(
         store_id=chain, memory_id=OuterRef("memory_id"), number=OuterRef("number") - 1
     )
@@ -157,8 +155,7 @@ def _versions(chain: str, after: int, end: int) -> dict[int, list[Made]]:
 
 
 def _findings(chain: str, after: int, end: int, versions: Mapping[int, Sequence[Made]]) -> dict[int, list[Found]]:
-    """Return {seq: the findings that the entry opened}. Findings that a person dismissed in the same act are left
-    out."""
+    """Return {seq: the findings that the entry opened}, without those dismissed in the same act."""
     memories = {made.memory for listed in versions.values() for made in listed}
     found: dict[int, list[Found]] = {}
     for part in in_parts(sorted(memories)):
@@ -183,9 +180,7 @@ def _named(details: Mapping[str, Any] | None) -> list[str]:
 
 
 def _further(chain: str, seq: int, command: str | None, details: Mapping[str, Any] | None) -> dict[str, list[str]]:
-    """Return {event: the ids of the versions that the event is about} for the further events of an entry.
-    FURTHER_EVENTS names, for each command, these events and the fields of the entry's input that name their
-    versions."""
+    """Return {event: the ids of its versions} for the further events of an entry (FURTHER_EVENTS)."""
     fields = commands.FURTHER_EVENTS.get(command or "", {})
     given = {name: event for name, event in fields.items() if (details or {}).get(name)}
     return {event: _ids_in(details, name) or _decided(chain, seq, event) for name, event in given.items()}

@@ -1,7 +1,7 @@
 """Makes webhook deliveries from committed audit entries, in the background, in short transactions.
 
-No act writes anything for a webhook: deliveries are made from the audit. Each chain has a cursor with the last entry
-that was read. The cursor moves in the transaction that creates the deliveries, so that none is lost or created twice.
+Each chain has a cursor with the last entry that was read. It moves in the transaction that creates the deliveries, so
+none is lost or created twice.
 """
 
 import os
@@ -50,11 +50,10 @@ class Wants(NamedTuple):
 
 
 def begin(store_id: str | None) -> None:
-    """Skip the current entries, runs and imports, so that a webhook of a store (None: of the hub) gets only events from
-    now on.
+    """Skip the current entries, runs and imports: a webhook of a store (None: of the hub) gets only later events.
 
     Entries that another webhook still needs are not skipped. Call it in the transaction that creates or resumes the
-    webhook. Because of the lock of the hub's chain, only one webhook begins at a time, so each sees all others.
+    webhook.
     """
     lock_hub()
     active = Webhook.objects.active()
@@ -80,10 +79,10 @@ def begin(store_id: str | None) -> None:
 
 
 def gather(at: datetime, most: int = 10, *, turn: int = 0, hurry: bool = False) -> bool:
-    """Create the deliveries of new entries in at most `most` transactions; return whether all entries were read.
+    """Create the deliveries of new entries in at most `most` transactions; return whether all were read.
 
-    `turn` selects the chain to start with, so that a busy chain does not delay the other chains. With `hurry`, a
-    transaction creates about ROWS_IN_A_HURRY deliveries instead of ROWS.
+    `turn` selects the chain to start with. With `hurry`, a transaction creates about ROWS_IN_A_HURRY deliveries instead
+    of ROWS.
     """
     wanting = _wanting()
     if not wanting:
@@ -110,8 +109,7 @@ def _wanting() -> list[Wants]:
 
 
 def _behind(wanting: Sequence[Wants]) -> list[tuple[str, int, int]]:
-    """Return (chain, seq of the last entry that was read, seq of the last entry) for the chains with unread entries
-    that have a webhook."""
+    """Return (chain, seq of the last read entry, seq of the last entry) for the chains with unread entries."""
     read = WebhookCursor.objects.filter(chain=OuterRef("pk")).values("seq")
     chains = AuditChain.objects.exclude(pk=HUB)
     if all(wants.store is not None for wants in wanting):
@@ -121,11 +119,7 @@ def _behind(wanting: Sequence[Wants]) -> list[tuple[str, int, int]]:
 
 
 def _read(chain: str, seq: int, last: int, wanting: Sequence[Wants], at: datetime, most: int) -> int:
-    """Read the next entries of a chain, and create their deliveries; return the last entry that was read.
-
-    Return `seq` if another process was first, or if a webhook has changed. All rows are read, and the events are made,
-    before any lock is taken.
-    """
+    """Read the next entries of a chain, and create their deliveries; return the last entry that was read."""
     mine = [wants for wants in wanting if wants.store in (None, chain)]
     end = facts.end_of_part(chain, seq, min(last, seq + ENTRIES), max(1, most // max(1, len(mine))))
     names = {name for wants in mine for name in wants.events}
@@ -147,15 +141,13 @@ def _read(chain: str, seq: int, last: int, wanting: Sequence[Wants], at: datetim
             _deliver(rows, at)
             return True
 
+    # Without success, another process was first, or a webhook has changed.
     return end if together(write) else seq
 
 
 def _is_since(moment: datetime, wants: Wants, at: datetime) -> bool:
-    """Return whether an entry was written after a webhook was made.
-
-    If the webhook seems to be made in the future, the clock was ahead then: the webhook gets every unread entry,
-    because it would otherwise miss all events until that time.
-    """
+    """Return whether an entry was written after a webhook was made."""
+    # A webhook from the future was made while the clock was ahead: it gets every unread entry.
     return moment >= wants.created_at or wants.created_at > at
 
 
@@ -170,7 +162,7 @@ def _moved(chain: str, seq: int, end: int) -> bool:
 
 
 def add(webhook: Webhook, event: Event, at: datetime) -> Delivery:
-    """Add a delivery that is sent without waiting for other deliveries; return it. Call it in a transaction."""
+    """Add a delivery that does not wait for other deliveries; return it. Call it in a transaction."""
     (row,) = _rows([(webhook.pk, event)], at)
     row.aside = True
     row.save(force_insert=True)
@@ -178,10 +170,7 @@ def add(webhook: Webhook, event: Event, at: datetime) -> Delivery:
 
 
 def _rows(events: Sequence[tuple[str, Event]], at: datetime) -> list[Delivery]:
-    """Return unsaved deliveries to webhooks.
-
-    Their ids are in the order of the events, even if the clock is set back.
-    """
+    """Return unsaved deliveries, with ids in the order of the events."""
     newest = {webhook: _newest(webhook, at) for webhook in {webhook for webhook, _ in events}}
     rows = []
     for position, (webhook, event) in enumerate(events):
@@ -221,12 +210,8 @@ def _deliver(rows: Sequence[Delivery], at: datetime) -> None:
 
 
 def next_of(webhook_id: str) -> datetime | None:
-    """Return when a webhook's next delivery is due, or None if none waits. It is the earlier of two times: that of the
-    first delivery in order, and the earliest of those that are `aside`.
-
-    This locks the webhook first. Without the lock, a delivery could be committed after this reading. The result that
-    the caller then saves would not count that delivery, and it would wait until another delivery comes.
-    """
+    """Return when a webhook's next delivery is due; None if none waits. The webhook is locked first."""
+    # Without the lock, a delivery could be committed after this reading, and would wait until another one comes.
     list(Webhook.objects.select_for_update(no_key=True).filter(pk=webhook_id).values_list("pk"))
     waiting = Delivery.objects.waiting().filter(webhook_id=webhook_id)
     first = waiting.filter(aside=False).order_by("id").values_list("next_at", flat=True).first()
@@ -238,8 +223,7 @@ def next_of(webhook_id: str) -> datetime | None:
 
 
 def _tell_of_alarms(wanting: Sequence[Wants], at: datetime) -> None:
-    """Create the deliveries for alarms whose state has changed since the last check, to webhooks of the hub. A webhook
-    gets no event about its own alarm."""
+    """Create deliveries for alarms with a new state, to webhooks of the hub, except about themselves."""
     if not any(name in wants.events for wants in wanting for name in webhook_events.GROUPS["alarm"]):
         return
     key = keys.first()
@@ -264,8 +248,7 @@ def _write_alarm(alarm: Alarm, found: Sequence[tuple[str, Event]], at: datetime)
 
 
 def _tell_of_jobs(wanting: Sequence[Wants], at: datetime) -> bool:
-    """Create the deliveries for retention runs and imports whose state has changed since the last check. Always return
-    True."""
+    """Create deliveries for retention runs and imports with a new state. Always return True."""
     key = keys.first()
     for jobs in (Run.objects, Import.objects):
         stores = Q() if any(wants.store is None for wants in wanting) else Q(store_id__in={w.store for w in wanting})

@@ -61,9 +61,9 @@ class WebhookSettings:
 
 
 def without_secret(url: str, *, is_chat: bool) -> str:
-    """Return an address without its query, which may contain a receiver's secret. For a chat, only the host is
-    returned, because anyone who knows the rest of the address can write there."""
+    """Return an address without its query, which may contain a secret; for a chat, only the host."""
     parts = urlsplit(url)
+    # Anyone who knows the rest of a chat's address can write there.
     if is_chat or chat.is_of_chat(url):
         return parts._replace(path="/…", query="", fragment="").geturl()
     return parts._replace(query="…").geturl() if parts.query else url
@@ -71,9 +71,9 @@ def without_secret(url: str, *, is_chat: bool) -> str:
 
 @contextmanager
 def place(store_id: str | None, act: Act) -> Iterator[Tell]:
-    """Lock a webhook's store (None: the hub); yield a function that writes the entry. Raises tree.NoSuchStore.
+    """Lock a webhook's store (None: the hub); yield a function that writes the entry.
 
-    Raises RightLost if `act` is that of a person who may not manage the webhooks of the store or the hub any more.
+    Raises tree.NoSuchStore. Raises RightLost if a person may not manage these webhooks any more.
     """
     if store_id is not None:
         with tree.locked(store_id, act) as store:
@@ -140,18 +140,19 @@ def edit_webhook(webhook_id: str, wanted: WebhookSettings, act: Act) -> bool:
 
 
 def pause(webhook_id: str, act: Act) -> bool:
-    """Pause a webhook. Return whether it was active.
+    """Pause a webhook. Return whether it was active. Its deliveries keep waiting.
 
-    The webhook's deliveries keep waiting. Events after the pause are never sent to it. Events shortly before the pause
-    may also be missing, if the hub had not read their audit entries yet.
+    Events after the pause are never sent to it. Events shortly before the pause may also be missing.
     """
     with locked(webhook_id, act) as (webhook, tell):
         return pause_in(webhook, tell, act.at)
 
 
 def pause_in(webhook: Webhook, tell: Tell, at: datetime) -> bool:
-    """Pause a webhook in a transaction that has locked the webhook's store or the hub; return whether it was active.
-    `tell` writes the entry. See `pause`."""
+    """Pause a webhook as `pause` does, in a transaction that has locked its store or the hub.
+
+    `tell` writes the entry. Return whether it was active.
+    """
     if webhook.paused_at is not None:
         return False
     change(webhook, paused_at=at, paused_for=Pause.PERSON)
@@ -160,8 +161,7 @@ def pause_in(webhook: Webhook, tell: Tell, at: datetime) -> bool:
 
 
 def resume(webhook_id: str, act: Act) -> bool:
-    """Resume a webhook: waiting deliveries are sent at once, and the webhook gets events from now on. Return whether it
-    was paused."""
+    """Resume a webhook. Waiting deliveries are sent at once. Return whether it was paused."""
     with locked(webhook_id, act) as (webhook, tell):
         if webhook.paused_at is None:
             return False
@@ -209,10 +209,9 @@ def secrets_of(webhook: Webhook, at: datetime) -> list[str]:
 
 
 def _key_of(webhook: Webhook, generation: int) -> bytes:
-    """Return the audit key from which a generation of the secret is derived: the one that the webhook's `keys` name for
-    this generation or, if they name none, the first audit key. If the key was lost, the current key is returned; the
-    receiver refuses its signatures until the secret is renewed."""
+    """Return the audit key from which a generation of the secret is derived; if it is lost, the current key."""
     names = [name for since, name in webhook.keys if since <= generation]
+    # The receiver refuses signatures of another key until the secret is renewed.
     return (keys.of(names[-1]) or keys.current()) if names else keys.first()
 
 
@@ -235,7 +234,7 @@ def reveal(webhook_id: str, act: Act) -> str:
 
 @contextmanager
 def locked(webhook_id: str, act: Act) -> Iterator[tuple[Webhook, Tell]]:
-    """Lock a webhook's store or the hub; yield the current webhook and a function that writes the entry.
+    """Lock a webhook's store or the hub; yield the webhook and a function that writes the entry.
 
     Raises NoSuchWebhook.
     """

@@ -44,9 +44,11 @@ the deliveries are sent again."""
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One delivery to send. `tries` counts all its tries. `attempts` counts the tries since a person last sent the
-    delivery again or resumed the webhook. A delivery that is `aside` does not delay later ones. `body` has the bytes to
-    send."""
+    """One delivery to send. `body` has the bytes to send. `tries` counts all its tries.
+
+    `attempts` counts the tries since a person last sent it again or resumed the webhook. A delivery that is `aside`
+    does not delay later ones.
+    """
 
     webhook: str
     delivery: str
@@ -65,15 +67,15 @@ Result = tuple[Message, Answer, datetime]
 
 
 def due(at: datetime, most: int = 100) -> list[tuple[str, bool]]:
-    """Return (webhook, whether it is failing) of webhooks with due deliveries; the one that waits longest is first."""
+    """Return (webhook, whether it is failing) of webhooks with due deliveries, the longest waiting one first."""
     rows = Webhook.objects.due(at).values_list("pk", "failing_since")[:most]
     return [(webhook, failing is not None) for webhook, failing in rows]
 
 
 def claim(webhook_id: str, at: datetime, most: int = IN_ONE_GO) -> list[Message]:
-    """Return the next deliveries of a webhook; an empty list if the webhook is not due.
+    """Return the next deliveries of a webhook; an empty list if none is due.
 
-    Until the lease that this function takes has ended, no other process sends to the webhook.
+    No other process sends to the webhook until the lease has ended.
     """
     if not together(lambda: _lease(webhook_id, at)):
         return []
@@ -131,8 +133,7 @@ def _give_back(webhook_id: str) -> None:
 
 
 def _next(webhook_id: str, at: datetime, most: int) -> list[Delivery]:
-    """Return deliveries in order from the oldest one, if that is due; otherwise return the due deliveries that are
-    `aside`."""
+    """Return deliveries in order if the oldest one is due; otherwise the due ones that are `aside`."""
     waiting = Delivery.objects.waiting().filter(webhook_id=webhook_id)
     first = list(waiting.filter(aside=False).order_by("id")[:most])
     beyond = at + schedule.NO_WAIT_IS_LONGER
@@ -143,9 +144,9 @@ def _next(webhook_id: str, at: datetime, most: int) -> list[Delivery]:
 
 
 def send(message: Message, sender: Sender, at: datetime) -> Answer:
-    """Send a message, and return the answer. Raises RuntimeError inside a transaction, because other writers would have
-    to wait for the receiver."""
+    """Send a message, and return the answer. Raises RuntimeError inside a transaction."""
     if is_open():
+        # Other writers would have to wait for the receiver.
         raise RuntimeError("a webhook is being sent inside a transaction")
     headers = signing.headers(message.secrets, message.event, int(at.timestamp()), message.body)
     answer = sender.post(message.url, message.body.encode("ascii"), headers, private=message.private)
@@ -204,11 +205,7 @@ def _write_delivered(messages: Sequence[tuple[Message, datetime]]) -> None:
 def _write_failed(
     message: Message, answer: Answer, at: datetime, chance: Callable[[], float], *, give_up: bool
 ) -> None:
-    """Store a failed try.
-
-    Without `give_up`, the webhook was paused, and the delivery waits until the webhook is resumed, even after its last
-    try.
-    """
+    """Store a failed try. Without `give_up`, the delivery waits until the webhook is resumed."""
     attempts = message.attempts + 1
     after = schedule.after_failure(attempts, answer.status, answer.retry_after, at, chance, aside=message.aside)
     values: dict[str, Any] = {"attempts": attempts, "aside": after.aside}
@@ -231,10 +228,7 @@ def _write_health(webhook: Webhook, results: Sequence[Result]) -> None:
 
 
 def _pause_for(webhook: Webhook, answer: Answer, at: datetime) -> Pause | None:
-    """Return why an answer pauses an active webhook, or None.
-
-    `at` is a time of the hub's clock, so time in which the hub did not run does not count as failing.
-    """
+    """Return why an answer pauses an active webhook, or None. `at` is a time of the hub's clock."""
     if webhook.paused_at is not None or answer.is_delivered:
         return None
     if answer.status == 410:
@@ -243,14 +237,14 @@ def _pause_for(webhook: Webhook, answer: Answer, at: datetime) -> Pause | None:
 
 
 def _pause(webhook: Webhook, why: Pause, at: datetime) -> None:
-    """Pause a webhook as an act of the hub. If its store was deleted, no entry is written, because the store's chain is
-    closed."""
+    """Pause a webhook as an act of the hub."""
     paused = Webhook.objects.filter(pk=webhook.pk)
     details = {"webhook": webhook.pk, "name": webhook.name, "state": ["active", "paused"], "for": why.value}
     try:
         with manage.place(webhook.store_id, Act(Actor.system("webhooks"), Door.COMMAND, at)) as tell:
             paused.update(paused_at=at, paused_for=why)
             tell(Record("pause_webhook", input=to_json(details)))
+    # The chain of a deleted store is closed, so there is no entry.
     except tree.NoSuchStore:
         paused.update(paused_at=at, paused_for=why)
 
@@ -267,8 +261,8 @@ def work(
 ) -> int:
     """Send the due deliveries of one webhook, one after the other, about `most` of them; return the number of tries.
 
-    After a failure, the due deliveries are read again. `rest` is called with the seconds of each try, and with whether
-    many deliveries wait. `may_go_on` is called before each claim except the first; False ends the work.
+    `rest` is called with the seconds of each try, and with whether many deliveries wait. `may_go_on` is called before
+    each claim except the first; False ends the work.
     """
     tries = 0
     while tries < most and (not tries or may_go_on()) and (messages := claim(webhook_id, clock())):
@@ -286,10 +280,9 @@ def work(
 
 
 def forget(at: datetime, most: int = 1_000) -> int:
-    """Delete deliveries that were created more than KEPT ago, and deliveries of deleted webhooks, at most `most`.
-    Return how many rows were deleted.
+    """Delete deliveries older than KEPT, and those of deleted webhooks, at most `most`. Return how many.
 
-    If there are no such deliveries, the rows of deleted webhooks are deleted. This is one short transaction.
+    If there are none, the rows of deleted webhooks are deleted. This is one short transaction.
     """
     old = Q(created_at__lt=at - KEPT)
     deleted = list(Webhook.every.filter(deleted_at__isnull=False).values_list("pk", flat=True))

@@ -73,11 +73,10 @@ def _fitting(told: dict[str, Any], place: str, agents: Any) -> Fitting:
 
 
 def taken(store: Tree, job: Import, item: ImportItem) -> Record | None:
-    """Add the rules of an item after those of the store; return the record of the entry, or None if no rule is added.
-    The item's `reason` then names the rules that are left out.
+    """Add the rules of an item after those of the store. Return the record of the entry; None without new rules.
 
-    Raises ToolError if the person who started the import may not change path rules, or if there would be too many
-    rules.
+    The item's `reason` names the rules that are left out. Raises ToolError if the person who started the import may not
+    change path rules, or if there would be too many rules.
     """
     if not may(store, WHO_GOVERNS):
         raise ToolError("Only an admin of the memory store can take over path rules.")
@@ -95,9 +94,7 @@ def taken(store: Tree, job: Import, item: ImportItem) -> Record | None:
 
 
 def _with_lines(one: Fitting, told: dict[str, Any], here: Here, store: str) -> Fitting:
-    """Return the rule with the lines that it protects in this store. They are lines of the imported version or, if that
-    version was not imported, of a version with the same text. The rule gets the path of that version's memory, which
-    may have been imported under another path."""
+    """Return the rule with the path and the lines that it protects in this store."""
     lines = one.rule.only_if
     if one.why or not isinstance(lines, Lines):
         return one

@@ -28,8 +28,7 @@ def of_bytes(
 
 
 def of_file(file: IO[bytes], name: str, **how: Any) -> Brought:
-    """Read a file as `of_bytes` does, without loading the whole file. No one else may write to the file while it is
-    read."""
+    """Read a file as `of_bytes` does, without loading it whole. No one else may write to the file meanwhile."""
     if not os.fstat(file.fileno()).st_size:
         return of_bytes(b"", name, **how)
     with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
@@ -37,8 +36,7 @@ def of_file(file: IO[bytes], name: str, **how: Any) -> Brought:
 
 
 def of_stream(stream: IO[bytes], name: str, *, bounds: Bounds, **how: Any) -> Brought:
-    """Read a pipe, or a file to which others may write, as `of_bytes` does. Its content is copied to a temporary file
-    first."""
+    """Read a pipe or a changing file as `of_bytes` does, from a temporary copy."""
     with tempfile.TemporaryFile() as file:
         left = bounds.packed + 1
         while left and (block := stream.read(min(left, BLOCK))):
@@ -52,8 +50,7 @@ def of_directory(
 ) -> Brought:
     """Read the texts of a directory, without following links. Raises Refused and OSError.
 
-    If the directory is an unpacked export of a hub, none of its texts is left out because of its name, unless `exclude`
-    names it.
+    In an unpacked export of a hub, no text is left out because of its name, unless `exclude` names it.
     """
     bounds, left, size = bounds or importing.bounds(), [], 0
     texts: dict[str, bytes] = {}
@@ -84,10 +81,8 @@ def of_directory(
 
 
 def _walk(root: Path, exclude: Exclude) -> Iterator[tuple[str, Path]]:
-    """Yield (place, path) of everything that is not a directory, sorted by name. Excluded names are left out.
-
-    Places are in NFC, so two files may have the same place. Raises Refused, and OSError if something cannot be read.
-    """
+    """Yield (place, path) of all files and links, sorted by name, without excluded names. Raises Refused and
+    OSError."""
     for directory, directories, names in os.walk(root, onerror=_raised):
         above = Path(directory)
         links = [name for name in directories if (above / name).is_symlink()]
@@ -95,6 +90,7 @@ def _walk(root: Path, exclude: Exclude) -> Iterator[tuple[str, Path]]:
         directories[:] = sorted(name for name in directories if not exclude.has(places[name]) and name not in links)
         for name in sorted([*names, *links]):
             path = above / name
+            # Places are in NFC, so two files may have the same place.
             place = reading.composed(path.relative_to(root).as_posix())
             if exclude.has(place):
                 continue
@@ -110,8 +106,7 @@ def _raised(error: OSError) -> None:
 
 
 def _exported(root: Path, bounds: Bounds) -> frozenset[str]:
-    """Return the places of the texts of an export that was unpacked in a directory; an empty set if there is no
-    export."""
+    """Return the places of the texts of an unpacked export in a directory; empty if there is none."""
     path = root / tree_read.MANIFEST
     if path.parent.is_symlink() or path.is_symlink() or not path.is_file():
         return frozenset()
@@ -119,8 +114,7 @@ def _exported(root: Path, bounds: Bounds) -> frozenset[str]:
 
 
 def _content(path: Path, most: int) -> bytes:
-    """Return the first `most` + 1 bytes of a file, or fewer if it is shorter. If the file has just been replaced by a
-    link, OSError is raised."""
+    """Return at most the first `most` + 1 bytes of a file. Raises OSError for a link."""
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     with os.fdopen(handle, "rb") as opened:
         return opened.read(most + 1)

@@ -19,10 +19,7 @@ def reason_to_stop(store: Tree) -> str:
 
 
 def may(store: Tree, role: Role) -> bool:
-    """Return whether the person who started the import still has this role in the store.
-
-    An actor that is not a person has every role.
-    """
+    """Return whether the person who started the import still has this role. True for any other actor."""
     actor = store.act.actor
     if actor.kind != ActorKind.USER:
         return True

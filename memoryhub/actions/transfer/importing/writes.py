@@ -1,5 +1,4 @@
-"""Writes one memory of an import to a locked store: as a new memory, with or without its history; in place of another
-text; or under a free path beside another memory."""
+"""Writes one memory of an import to a locked store: as a new memory, over another one, or beside it."""
 
 import hashlib
 import re
@@ -51,8 +50,7 @@ class _Brought(NamedTuple):
 
 
 def bring(store: Tree, job: Import, item: ImportItem) -> None:
-    """Import an item according to the person's choice, with its own entry. If a rule of the store forbids this, the
-    whole item is refused.
+    """Import an item according to the person's choice, with its own entry. If a rule forbids this, the item is refused.
 
     The outcome is set on the item; the caller saves it.
     """
@@ -99,8 +97,7 @@ def _bring(store: Tree, job: Import, item: ImportItem) -> _Brought:
 
 
 def _over(store: Tree, job: Import, item: ImportItem, current: StoredMemory) -> _Brought:
-    """Import a memory whose path is taken: under a free path beside the other memory, or as the other memory's newest
-    version."""
+    """Import a memory whose path is taken: beside the other memory, or as its newest version."""
     if current.content == item.content:
         return _Brought(SAME)
     if item.choice == BESIDE:
@@ -114,8 +111,8 @@ def _over(store: Tree, job: Import, item: ImportItem, current: StoredMemory) -> 
 
 
 def beside(store: Tree, path: str) -> str:
-    """Return a free path such as `/a (imported).md`, for a memory whose own path is taken. Raises ToolError if all such
-    paths are taken."""
+    """Return a free path such as `/a (imported).md` for a memory whose path is taken. Raises ToolError if none is
+    free."""
     directory, name = paths.parent(path), paths.name(path)
     stem, dot, ending = name.rpartition(".") if "." in name[1:] else (name, "", "")
     for number in range(1, 1000):
@@ -191,8 +188,7 @@ class _History:
         self.last: MemoryVersion | None = None
 
     def _ids(self, item: ImportItem) -> tuple[str, frozenset[str]]:
-        """Return the memory's id, and the version ids that are kept. Ids that this hub has, or once had, are not
-        kept."""
+        """Return the memory's id, and the version ids that this hub never had and that are kept."""
         own = item.memory or ""
         versions = {version["id"] for version in item.history if version["id"] and _VERSION_ID.fullmatch(version["id"])}
         taken: set[str | None] = set()
@@ -223,8 +219,7 @@ class _History:
     # -------------------------------------------------------------------------------------------- versions
 
     def version(self, details: dict[str, Any]) -> None:
-        """Add the next version. If versions before it are missing at the source, first record each of them as
-        removed."""
+        """Add the next version. First record each version before it that is missing at the source as removed."""
         first = self.last.number + 1 if self.last else 1
         for number in range(first, details["number"]):
             self._gone(number)
@@ -349,8 +344,7 @@ class _History:
         return import_comments.write(self.store, self.memory, threads, texts.get)
 
     def _with_text(self) -> MemoryVersion:
-        """Return the version whose text the memory has: its newest version or, if that is a deletion, the last version
-        before it."""
+        """Return the version whose text the memory has: the newest one that is no deletion."""
         return next(version for version in reversed(self.versions) if version.operation != Operation.DELETED)
 
     def _note(self) -> None:

@@ -1,11 +1,8 @@
 """Writes the checkpoint files: the head of each audit chain at some moments, kept outside the database.
 
-Only these files reveal that the end of the audit was removed, or that the database was replaced by an old copy.
-
-Lines are appended to the live file. A full file is closed and renamed to a numbered segment. The next live file begins
-with the newest checkpoint of every chain, so that it reveals removals without the segments. The process may crash after
-any step. When the next checkpoint is written, an incomplete line at the end of a file is removed, and a closed file
-that was not renamed yet is renamed.
+Only these files reveal that the end of the audit was removed, or that the database was replaced by an old copy. Lines
+are appended to the live file. A full file becomes a numbered segment. The next live file begins with the newest
+checkpoint of every chain. The process may crash after any step.
 """
 
 import errno
@@ -34,10 +31,9 @@ logger = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Known:
-    """The checkpoints that a process has written: the last seq of each chain, and the place (segment, number) of its
-    last line.
+    """The checkpoints that a process has written: the last seq of each chain, and the place of its last line.
 
-    The process continues the numbering from that line even if the file has lost it. The gap then shows the loss.
+    A place is (segment, number). The numbering continues there even if the file has lost that line.
     """
 
     heads: dict[str, int] = field(default_factory=dict)
@@ -46,10 +42,9 @@ class Known:
 
 @dataclass(slots=True)
 class _End:
-    """The end of the live file: the file's segment, the number of its last line, its size in bytes, and whether it is
-    closed.
+    """The end of the live file: its segment, the number of its last line, its size in bytes, and whether it is closed.
 
-    `is_old` says that its last line is signed with an older audit key.
+    `is_old`: its last line is signed with an older audit key.
     """
 
     segment: int
@@ -60,7 +55,7 @@ class _End:
 
 
 def append(path: Path, at: datetime, known: Known | None = None) -> int:
-    """Append the heads that have moved since `known`, and update `known`; return how many lines were written.
+    """Append the heads that have moved since `known`, and update `known`. Return how many lines were written.
 
     A new file gets the heads of all chains.
     """
@@ -115,8 +110,7 @@ def locked(path: Path, *, shared: bool = False) -> Iterator[None]:
 
 
 def _ready(path: Path, known: Known) -> _End:
-    """Complete a step that a crash interrupted, and close the live file if it is full or the audit key was rotated.
-    Return the end of the live file."""
+    """Complete an interrupted step, and close the live file if needed. Return the end of the live file."""
     end = _end_of(path)
     if end.size and not end.is_closed and (end.is_old or _is_full(path, end)):
         _close(path, end)
@@ -172,10 +166,10 @@ def _append(path: Path, end: _End, made: list[Checkpoint]) -> None:
 
 
 def _append_whole(path: Path, text: bytes) -> None:
-    """Append the whole text or nothing, because an incomplete line, for example after a full disk, would cause an
-    alarm."""
+    """Append the whole text or nothing."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     try:
+        # An incomplete line, for example after a full disk, would cause an alarm.
         before = os.fstat(descriptor).st_size
         if os.write(descriptor, text) < len(text):
             os.ftruncate(descriptor, before)
@@ -209,10 +203,7 @@ def _close(path: Path, end: _End) -> None:
 
 
 def _begin_next(path: Path, number: int) -> _End:
-    """Keep the closed live file as segment `number`, begin the next live file, and return its end.
-
-    After a crash, this function can be called again.
-    """
+    """Keep the closed live file as segment `number`, begin the next one, and return its end."""
     full = segment_of(path, number)
     if path.exists() and path.stat().st_size:
         _keep_aside(path, full)
@@ -228,8 +219,8 @@ def _begin_next(path: Path, number: int) -> _End:
 
 
 def _keep_aside(path: Path, full: Path) -> None:
-    """Give the closed live file at `path` the name `full` too, so that at every moment the file has at least one of the
-    two names."""
+    """Give the closed live file at `path` the name `full` too."""
+    # At every moment, the file has at least one of the two names.
     try:
         os.link(path, full)
     except FileExistsError:
@@ -244,10 +235,7 @@ def _keep_aside(path: Path, full: Path) -> None:
 
 
 def _newest(full: Path) -> list[Checkpoint]:
-    """Return the newest checkpoint of each chain (from the last line about it), in the order of the chains' ids.
-
-    If another checkpoint of a chain has a higher seq, it is returned too, before the newest one.
-    """
+    """Return the newest checkpoint of each chain, in the order of the chains' ids."""
     most: dict[str, Checkpoint] = {}
     last: dict[str, Checkpoint] = {}
     for line in _lines(full):
@@ -256,6 +244,7 @@ def _newest(full: Path) -> list[Checkpoint]:
             last[name] = line.what
             if name not in most or line.what.seq > most[name].seq:
                 most[name] = line.what
+    # If another checkpoint of a chain has a higher seq, it is returned too, before the newest one.
     pairs = ((most[name], last[name]) for name in sorted(last))
     return [one for longest, newest in pairs for one in _different(longest, newest)]
 

@@ -1,4 +1,4 @@
-"""Compares the checkpoint files with the entries. Each line is read once, in order, for all chains together."""
+"""Compares the checkpoint files with the entries. Each line is read once, in order."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -17,11 +17,11 @@ LINES = 1_000
 
 @dataclass(slots=True)
 class Checked:
-    """The result of checking the files.
+    """The result of checking the files. `chains` are the ids of the chains in the files.
 
-    `chains` are the ids of the chains in the files. `files` are the problems of the files themselves. `absent` are the
-    numbers of the oldest segments, if these are kept elsewhere. `lost` are the names of audit keys that some lines need
-    and that the hub does not have. `problems` is {chain: (seq, sentence)} with the first wrong entry of each chain.
+    `files` are the problems of the files themselves. `absent` are the numbers of the oldest segments, if these are kept
+    elsewhere. `lost` are the names of needed audit keys that the hub does not have. `problems` is {chain: (seq,
+    sentence)} with the first wrong entry of each chain.
     """
 
     chains: set[str] = field(default_factory=set)
@@ -32,8 +32,10 @@ class Checked:
 
 
 def check(path: Path, only: str | None = None, archive: Path | None = None) -> Checked:
-    """Check all lines, or only the lines of the chain `only`, and return the result. `archive` is a further directory
-    with segments. Do not call it in a snapshot, which may lack the newest entries."""
+    """Check all lines, or only the lines of the chain `only`. Return the result.
+
+    `archive` is a further directory with segments. Do not call it in a snapshot, which may lack the newest entries.
+    """
     found, files = Checked(), reading.Files(path, archive)
     lines = iter(files)
     while part := list(islice(lines, LINES)):

@@ -1,8 +1,8 @@
-"""The lines of the checkpoint files: JSON objects. Each is signed with the audit key `key`, together with its place.
+"""The lines of the checkpoint files: JSON objects, each signed with the audit key, together with its place.
 
-A file is a numbered segment. Its lines are numbered from 1, so a missing line leaves a gap. From the second segment on,
-the first line is an Opening. The last line of a full segment is a Closing. Lines without segment and number were
-written by an older version of the hub; they are before all other lines in segment 1.
+A file is a numbered segment, and its lines are numbered from 1. From the second segment on, the first line is an
+Opening. The last line of a full segment is a Closing. Lines without a number were written by an older version of the
+hub.
 """
 
 import hmac
@@ -29,8 +29,10 @@ class Checkpoint:
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """A segment's first line: the SHA-256 of the previous segment's file, and the number of checkpoints after this line
-    that repeat those of the previous segment (`heads`)."""
+    """A segment's first line. It has the SHA-256 of the previous segment's file.
+
+    `heads` is the number of checkpoints after this line that repeat those of the previous segment.
+    """
 
     previous: str
     heads: int
@@ -39,10 +41,8 @@ class Opening:
 
 @dataclass(frozen=True, slots=True)
 class Closing:
-    """The last line of a full segment: the SHA-256 of all lines before it.
-
-    The number of this line shows how many lines the segment must have.
-    """
+    """The last line of a full segment: the SHA-256 of all lines before it. Its number tells how many lines there
+    are."""
 
     sha256: str
     key: str
@@ -78,8 +78,7 @@ def parsed(text: bytes) -> Line | None:
 
 
 def lost_key(text: bytes) -> str | None:
-    """Return the name of a line's audit key if that key was lost, so that the line cannot be checked; otherwise
-    None."""
+    """Return the name of a line's audit key if that key was lost, else None."""
     try:
         name = str(json.loads(text)["key"])
     except (ValueError, TypeError, KeyError):

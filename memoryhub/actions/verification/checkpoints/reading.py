@@ -1,7 +1,6 @@
 """Reads the checkpoint files: every segment once, in bounded memory, from the oldest line to the newest.
 
-A line that was changed, moved or removed is a problem of the files. If the last lines of the live file are missing,
-only a copy of the file reveals this. The oldest segments may be kept elsewhere: they count as absent, which is not a
+A changed, moved or removed line is a problem of the files. The oldest segments may be kept elsewhere, which is no
 problem.
 """
 
@@ -30,10 +29,10 @@ class Placed(NamedTuple):
 
 @dataclass(slots=True)
 class _File:
-    """The progress of reading one file. `before` is the SHA-256 of the previous segment; None if that was not read.
+    """The progress of reading one file. `before` is the SHA-256 of the previous segment (None: not read).
 
-    `key` is the position of the newest audit key so far: no later line may be signed with an older key. `lost` has the
-    names of needed keys that the hub does not have any more.
+    `key` is the position of the newest audit key so far: later lines may not use an older key. `lost` has the names of
+    needed keys that the hub does not have.
     """
 
     segment: int
@@ -48,8 +47,7 @@ class _File:
     problem: str = ""
 
     def take(self, text: bytes) -> Line | None:
-        """Check the next line, and return it, or None if it cannot be read. `problem` keeps the first fault of the
-        file."""
+        """Check the next line, and return it; None if it cannot be read. `problem` keeps the file's first fault."""
         self.place += 1
         line = lines.parsed(text)
         if line is None and (name := lines.lost_key(text)):
@@ -92,11 +90,10 @@ class _File:
 
 
 class Files:
-    """The live file at `path` and its segments, with those in the directory `archive`.
+    """The live file at `path` and its segments, with those in the directory `archive`. Iterate over it to read them.
 
-    Iterate over it to read the files. Afterwards, `problems` has the first fault of each file. `absent` has the numbers
-    of the oldest segments, if they are in neither directory. `lost` has the names of needed audit keys that the hub
-    does not have.
+    Afterwards, `problems` has the first fault of each file. `absent` has the numbers of the oldest segments, if they
+    are in neither directory. `lost` has the names of needed audit keys that the hub does not have.
     """
 
     def __init__(self, path: Path, archive: Path | None = None) -> None:
@@ -123,11 +120,11 @@ class Files:
         self._look_for_later(number, there)
 
     def _live(self) -> tuple[BufferedReader, int] | None:
-        """Return the live file and its current size, or None if the file is missing. Lines after this size may be
-        incomplete."""
+        """Return the live file and its current size; None without a file."""
         try:
             with checkpoints.locked(self.path, shared=True):
                 stream = self.path.open("rb")
+                # Lines after this size may be incomplete.
                 return stream, os.fstat(stream.fileno()).st_size
         except FileNotFoundError:
             return None
@@ -137,8 +134,7 @@ class Files:
         return archived | checkpoints.segments(self.path)
 
     def _segments(self, end: int, there: dict[int, Path]) -> Iterator[Placed]:
-        """Yield the checkpoints in the segments with numbers below `end`. A gap between two existing segments is a
-        problem."""
+        """Yield the checkpoints in the segments with numbers below `end`."""
         oldest = min(there, default=end)
         for number in range(1, end):
             if number in there:
@@ -166,8 +162,7 @@ class Files:
             self.problems.append(f"{path} {file.problem}")
 
     def _look_for_later(self, number: int, there: dict[int, Path]) -> None:
-        """Report each segment that is not older than the live file, whose segment has the number `number`. Only a
-        closed live file that already has the name of its segment, too, is no problem."""
+        """Report each segment that is not older than the live file, which is segment `number`."""
         for later in sorted(one for one in there if one >= number):
             last = self._last
             is_same = later == number and last is not None and last.is_closed
