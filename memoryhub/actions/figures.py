@@ -116,7 +116,8 @@ def _entries(store_id: str, seq: int, most: int) -> list[tuple[Any, ...]]:
 def _changes(store_id: str, after: int, last: int) -> Iterator[tuple[date, int, int]]:
     """Yield (day, memories, bytes) for each version of the entries after `after` up to `last`.
 
-    The numbers are the differences from the memory's previous version. If that was removed, no bytes are counted.
+    The numbers are the differences from the memory's previous version. If the previous version was removed, no bytes
+    are counted.
     """
     if last <= after:
         return

@@ -24,7 +24,7 @@ def begin(user: User, *, device: str, address: str, at: datetime) -> BrowserSess
 
 
 def of(browser_id: str, user_id: str, at: datetime) -> BrowserSession | None:
-    """Return the person's open session in a browser, or None. The person is active, and loaded as `user`."""
+    """Return the open session of a browser in which this person is signed in, or None. The person must be active."""
     found = BrowserSession.objects.open(at).filter(pk=browser_id, user=user_id, user__is_active=True)
     return found.select_related("user").first()
 
@@ -48,7 +48,7 @@ def confirm(browser: BrowserSession, at: datetime) -> None:
 
 
 def end(browsers: Iterable[BrowserSession], user: User, *, actor: Actor, door: Door, at: datetime) -> int:
-    """Sign a person out of browsers, and return how many they were. If there are none, nothing is written."""
+    """Sign a person out of browsers, and return the number of browsers. Without browsers, no entry is written."""
     with writing():
         ended = [browser for browser in browsers if BrowserSession.objects.filter(pk=browser.pk, user=user).delete()[0]]
         if ended:

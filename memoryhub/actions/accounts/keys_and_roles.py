@@ -51,9 +51,9 @@ def set_role(
     """Give a person a role in a store, or remove the role (None). If nothing changes, no entry is written.
 
     Invitations that the person may no longer grant are withdrawn. The keys that `revoke` returns are revoked, and the
-    webhooks that `pause` returns are paused. After a lower role, invitations to this store for the person are withdrawn
-    too. Raises LastAdministrator (with `keep_admin`) if no active admin would remain. Raises RightLost if `actor` is a
-    person who may not govern the store.
+    webhooks that `pause` returns are paused. If the role becomes lower, invitations to this store for the person are
+    withdrawn too. Raises LastAdministrator (with `keep_admin`) if no active admin would remain. Raises RightLost if
+    `actor` is a person who may not govern the store.
     """
     with tree.locked(store.id, Act(actor, door, at)) as locked:
         require_right(actor, store.id)
@@ -77,7 +77,7 @@ def create_agent(
 ) -> Agent:
     """Create an agent without keys. Raises NameTaken if another agent has the name.
 
-    With `seen_by`, only agents that this person may see are compared.
+    With `seen_by`, agents that this person may not see do not count.
     """
     with writing():
         audit.lock_hub()  # so that two agents of one name cannot be made at once

@@ -151,7 +151,8 @@ def accept(token: str, *, email: str, name: str, password: str, at: datetime, ad
 def join(user: User, token: str, *, at: datetime) -> MemoryStore:
     """Use an invitation to a memory store for the signed-in person. Return the store.
 
-    The invitations that `beside` returns are used too. A higher role stays. Raises InvitationSpent.
+    The invitations that `beside` returns are used too. If the person has a higher role already, that role stays. Raises
+    InvitationSpent.
     """
     with writing():
         invitation = find_invitation(token, at)

@@ -97,7 +97,7 @@ def confirm(user: User, browser: BrowserSession, password: str, *, address: str,
 
 
 def confirmed(user: User, browser: BrowserSession, *, address: str, at: datetime) -> None:
-    """Record that a signed-in person has proved again who they are, without a password."""
+    """Record that a signed-in person has proved again who they are, but not with a password."""
     with writing():
         browsers.confirm(browser, at)
         details = audit.to_json({"email": user.email, "address": address})
@@ -113,7 +113,7 @@ def refuse(email: str, *, address: str, at: datetime) -> None:
 def enter(user: User, *, address: str, at: datetime, unnamed: str = "") -> None:
     """Sign in a person. The caller has checked who the person is.
 
-    `unnamed` is the claim that the identity provider left out, for the entry.
+    `unnamed` is a claim that the identity provider left out; the entry names it.
     """
     with writing():
         _enter(user, address, at, unnamed)

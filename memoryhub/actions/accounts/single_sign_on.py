@@ -170,5 +170,5 @@ def end(found: Iterable[BrowserSession], user: User, *, at: datetime) -> None:
 
 
 def is_believed(browser: BrowserSession, at: datetime) -> bool:
-    """Return whether the provider's last answer is new enough, while the provider does not respond."""
+    """Return whether the provider's last answer still counts, although the provider does not respond now."""
     return browser.answered_at is not None and abs(at - browser.answered_at) < BELIEVED_FOR

@@ -98,7 +98,7 @@ def write(path: Path, blocks: Iterable[bytes], keys: Keys) -> Any:
 def identity(path: Path, passphrase: str, identities: str) -> list[Any]:
     """Return the age identities that decrypt a backup. Raises NotOpened.
 
-    They come from its passphrase, or from `identities`, the text of an identity file.
+    They come from `passphrase`, or from `identities`, the text of an identity file.
     """
     with path.open("rb") as stream:
         block = _head(stream)

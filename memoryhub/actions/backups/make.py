@@ -59,7 +59,8 @@ class Running(Failed):
 def make(target: Target, keys: Keys, act: Act, keep: rotation.Keep | None = None) -> Made:
     """Make a backup and record it in the audit; with `keep`, then delete older ones. Raises Failed.
 
-    A backup whose audit does not verify is not recorded. Its name says so, and it replaces only backups of its kind.
+    If its audit does not verify, a backup is not recorded, and its name says so. It then replaces only backups with the
+    same fault.
     """
     begun = time.monotonic()
     try:

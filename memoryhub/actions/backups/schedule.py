@@ -43,7 +43,7 @@ LATE = 3
 class Plan:
     """The settings of the scheduled backups. `every` is in hours; without a `target`, no backup is scheduled.
 
-    `hour` is the hour in UTC at which a backup of every day or more begins (None: at any time).
+    `hour` is the hour in UTC at which backups begin, if `every` is whole days (None: at any time).
     """
 
     target: str = ""
@@ -77,10 +77,10 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """The state of the scheduled backups. `at` and the next four fields describe the last successful backup.
+    """The state of the scheduled backups.
 
-    `at` is None if there is none. `problem` says why a later backup failed. `next_at` is None if no backup is
-    scheduled.
+    `at`, `name`, `bytes`, `entries` and `seconds` describe the last successful backup. `at` is None if there is none.
+    `problem` says why a later backup failed. `next_at` is None if no backup is scheduled.
     """
 
     plan: Plan

@@ -1,6 +1,7 @@
 """Ends a dream: its copy becomes a new memory store, or a proposal for the original store.
 
-A person decides about the proposal. It is merged at once only if path rules allow every change and nothing conflicts.
+A person decides about the proposal. The proposal is merged at once only if path rules allow every change and nothing
+conflicts.
 """
 
 from collections.abc import Sequence

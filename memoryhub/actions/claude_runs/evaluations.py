@@ -143,7 +143,7 @@ def copied(one: ClaudeEvaluation, worker: str, act: Act) -> str:
 def caller(act: Act) -> Caller:
     """Return the caller for the model's tool calls on the copies.
 
-    It has an agent of its own, and a key that reaches no memory store and whose secret no one knows.
+    The caller has an agent of its own. Its key reaches no memory store, and no one knows the secret.
     """
     name = EVALUATIONS_KEY
     agent = Agent.objects.filter(name=name).order_by("pk").first()
@@ -187,7 +187,7 @@ def end(evaluation_id: str, worker: str, state: ClaudeRunState, problem: str = "
 def finish(one: ClaudeEvaluation, worker: str, act: Act) -> None:
     """End an evaluation, and delete the store's finished evaluations except the newest MOST.
 
-    The results are written before. Raises LostRun and tree.NoSuchStore.
+    The results must be written already. Raises LostRun and tree.NoSuchStore.
     """
     with tree.locked(one.store_id, act) as store, own(one.pk, worker) as row:
         results = dict[str, bool](row.results)

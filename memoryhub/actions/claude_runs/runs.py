@@ -174,8 +174,8 @@ def _copies_of(store: Tree) -> list[str]:
 def new_copy(store: Tree, *, proposes: bool) -> str:
     """Make a throw-away copy of a locked store; return its id.
 
-    If the store has MOST_COPIES, copies of ended runs are deleted first. Raises TooManyCopies if there are too few of
-    them.
+    If the store has MOST_COPIES, copies of ended runs are deleted first. Raises TooManyCopies if too few runs have
+    ended.
     """
     there = _copies_of(store)
     ended = ClaudeRun.objects.of_store(store.store).filter(copy__in=there, ended_at__isnull=False).order_by("ended_at")

@@ -18,8 +18,8 @@ NEWEST = 50
 def agent_of(memory: Memory, number: int, lines: Lines | None) -> Agent | None:
     """Return the agent to which a comment on the lines `lines` is addressed; None if there is none.
 
-    Of the agents that wrote these lines of version `number`, this is the last one. If no agent wrote them, or `lines`
-    is None, it is the last agent that wrote one of the NEWEST versions up to `number`.
+    It is the agent that last wrote one of these lines, up to version `number`. If no agent wrote them, or `lines` is
+    None, it is the agent that last wrote one of the NEWEST versions up to `number`.
     """
     versions = MemoryVersion.objects.of_memory(memory).filter(number__lte=number).order_by("-number")
     seqs = [*_origins(memory, number, lines), *versions.values_list("seq", flat=True)[:NEWEST]]

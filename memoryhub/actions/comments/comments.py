@@ -231,8 +231,8 @@ def _own(store: Tree, comment_id: str) -> Comment:
 def added(store: Tree, subject: Subject, text: str, *, agent: str | None, tell: str, **columns: Any) -> Comment:
     """Add a comment in a transaction whose entry must follow.
 
-    The comment becomes a note if `tell` is the id of `agent`, to which it can be addressed. Raises TooMany, NotANote
-    and TooManyNotes.
+    `agent` is the id of the agent to which the comment can be addressed. If `tell` is the same id, the comment becomes
+    a note. Raises TooMany, NotANote and TooManyNotes.
     """
     if _comments_on(subject).count() >= MOST:
         raise TooMany

@@ -62,8 +62,8 @@ class Problem(StrEnum):
 class State:
     """A memory's path and text. `path` is None if the memory does not exist or is in the trash.
 
-    `text` is the id of a text's row. It is None for a redacted text, and for a new text that has no row yet; `content`
-    is then the new text.
+    `text` is the id of the text's row. It is None for a redacted text, and for a new text without a row. The new text
+    is in `content`.
     """
 
     path: str | None
@@ -273,7 +273,7 @@ def _leaves(change: Change) -> bool:
 
 
 def _occupied(store: str, changes: Sequence[Change]) -> set[str]:
-    """Return the target paths of changes at, above or under which another memory will be."""
+    """Return the target paths that another memory will take or block."""
     wanted = {str(change.then.path) for change in changes if _moves(change)}
     leaving = {change.memory for change in changes if _leaves(change)}
     stays = {str(c.now.path) for c in changes if c.now.is_there and not _leaves(c)}
@@ -317,7 +317,7 @@ def _free_path(store: str, path: str, targets: _Targets) -> str:
 
 
 def beside(path: str, number: int, more: int) -> str:
-    """Return another path in the same directory: the name gets `-restored` and, from 2 on, the `number`.
+    """Return another path in the same directory. The name gets `-restored` and, if `number` is 2 or more, the number.
 
     For `more`, see `marked`.
     """

@@ -17,7 +17,8 @@ REMOVED = "[redacted]"
 
 
 def remove(store: Tree, memory: str, versions: Iterable[MemoryVersion]) -> set[int]:
-    """Remove the proposed texts that changed, or became, one of the `versions` of a memory.
+    """Remove proposed texts together with the `versions` of a memory: changes of one of them, and texts that became
+    one.
 
     Imported texts for versions that this hub lacks are removed too. Return the seqs of the calls that proposed texts
     which became versions. Call it before the versions are changed; the act's entry must follow.

@@ -29,7 +29,7 @@ MOST_BYTES = 2_000_000
 
 
 class Wanted(NamedTuple):
-    """A change that an agent proposes for one memory (None: a new memory).
+    """A change that an agent proposes for one memory. `memory` is None for a new memory.
 
     `content` or `new_path` is None if the text or the path does not change.
     """

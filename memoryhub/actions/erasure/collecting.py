@@ -1,6 +1,6 @@
 """Collects the data that a store has about a person who asks for them. Nothing but an audit entry is written.
 
-The places are those of an erasure.
+The same places are searched as for an erasure.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

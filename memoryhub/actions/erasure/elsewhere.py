@@ -105,8 +105,8 @@ def spellings_and_near(
 ) -> tuple[tuple[Spelling, ...], tuple[Spelling, ...]]:
     """Return two tuples: what `spellings` returns, and at most MOST_NEAR near spellings.
 
-    Another form of a name is a near spelling, too. Saved views are not searched for them. Raises TooLong when the
-    monotonic clock reaches `until`.
+    Another form of a name is a near spelling, too. Saved views are not searched for near spellings. Raises TooLong when
+    the monotonic clock reaches `until`.
     """
     looked_for, nearly, named = Spellings(texts), NearSpellings(texts), NameForms(texts)
     counts: Counter[str] = Counter()
@@ -157,7 +157,7 @@ def elsewhere(store_id: str, texts: Sequence[str], *, whole_hub: bool) -> tuple[
 
 
 def _values(store_id: str, after: int) -> Iterator[object]:
-    """Yield every value that an erasure can change, except those in names of sessions and in saved views."""
+    """Yield every value that an erasure can change, except names of sessions, and saved views."""
     for place in (*places.GROWING, *places.PLAIN, *places.PLAIN_JSON, *(() if after else places.COPIES)):
         rows: models.QuerySet[Any] = place.rows(store_id)
         if after and place.since is not None:

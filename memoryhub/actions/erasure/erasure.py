@@ -54,8 +54,8 @@ class Hit:
 class Found:
     """The result of a search: all hits, their number by kind, the memories concerned, and a digest of every hit.
 
-    `imports` are the ids of the open imports that an erasure cancels. If the search had a subject, `spellings` are
-    those in the store, and `elsewhere` are the texts that an erasure does not change.
+    `imports` are the ids of the open imports that an erasure cancels. If the search had a subject, `spellings` are the
+    subject's spellings in the store, and `elsewhere` are the texts that an erasure does not change.
     """
 
     hits: tuple[Hit, ...]
@@ -88,9 +88,11 @@ def search(
 ) -> Found:
     """Search every place of a store for exactly the texts `terms`. Nothing is written.
 
-    With `subject`, all spellings of these texts are searched too. `at` decides which legal holds are in force. With
-    `whole_hub`, here and below, saved views without a store and shared names of sessions count too; only administrators
-    may use it. Raises ToolError for a text that cannot be erased.
+    With `subject`, all spellings of these texts are searched too. `at` decides which legal holds are in force. Raises
+    ToolError for a text that cannot be erased.
+
+    Here and in the functions below, `whole_hub` adds the saved views that belong to no store, and the names of sessions
+    that worked in several stores. Only administrators of the hub may use it.
     """
     with snapshot():
         return _looked(store_id, _checked(terms), at, subject, whole_hub=whole_hub)
@@ -295,7 +297,7 @@ def _is_spelt_as_before(store: tree.Tree, ready: Prepared) -> bool:
 
 
 def _erase(store: tree.Tree, ready: Prepared) -> Receipt | None:
-    """Erase the hits and return the receipt; None, without a change, if newer rows have hits. Raises Held."""
+    """Erase the hits and return the receipt. Return None, and change nothing, if newer rows have hits. Raises Held."""
     terms, found = ready.terms, ready.found
     newer = _search(store.store, terms, store.at, ready.seq, whole_hub=ready.whole_hub)
     if {_key(hit) for hit in newer.hits} - {_key(hit) for hit in found.hits}:

@@ -114,7 +114,8 @@ class Terms:
         return to_json(masked if size is None else keeping.of_parts(masked, size))
 
     def masked_values(self, value: Any) -> Any:
-        """Return a JSON value with the terms masked in every string. `masked_path` masks paths and patterns."""
+        """Return a JSON value with the terms masked in every string. Paths and patterns are masked as by
+        `masked_path`."""
         if isinstance(value, str):
             return self.masked_path(value) if value.startswith("/") and "\n" not in value else self.masked(value)
         if isinstance(value, list):
@@ -160,7 +161,7 @@ def _where(rows: models.QuerySet[Any], column: str, texts: Sequence[str]) -> Ite
 
 
 def _of_newer(column: str) -> Callable[[models.QuerySet[Any], str, int], models.QuerySet[Any]]:
-    """Return a `since` filter for rows whose ids are in this column of versions."""
+    """Return a `since` filter, which keeps the rows whose ids are in this column of newer versions."""
     return lambda rows, store_id, after: rows.filter(
         pk__in=MemoryVersion.objects.filter(store_id=store_id, seq__gt=after).values(column)
     )

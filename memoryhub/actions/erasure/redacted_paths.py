@@ -27,7 +27,7 @@ def is_shared(store_id: str, version: MemoryVersion) -> bool:
 def forget(store: Tree, version: MemoryVersion, evidence: Evidence) -> None:
     """Delete a version's path from the entries, the proposals and the trash. Call it before the redaction.
 
-    The path stays if another version has the same one.
+    The path stays if another version has the same path.
     """
     path = version.path
     if path is None or is_shared(store.store, version):

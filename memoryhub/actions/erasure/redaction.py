@@ -83,7 +83,8 @@ def _redact(store: Tree, memory: Memory, version: MemoryVersion) -> tuple[str, .
 
 
 def _findings(memory: Memory, version: MemoryVersion) -> list[tuple[Finding, int]]:
-    """Return (finding, position of its value in the newest text or path; -1: nowhere) for a version."""
+    """Return (finding, position) for each finding of a version: where the newest text or path has the value (-1:
+    nowhere)."""
     found = list(Finding.objects.of_memory(version.store_id, memory.pk).filter(version_id=version.pk))
     values = settling.values_of(version.store_id, found)
     head = MemoryVersion.objects.select_related("text").get(store_id=memory.store_id, pk=memory.head_id)
@@ -95,7 +96,7 @@ def _findings(memory: Memory, version: MemoryVersion) -> list[tuple[Finding, int
 
 
 def _resolve(store: Tree, found: Sequence[tuple[Finding, int]]) -> None:
-    """Move findings whose value is in the newest version to this version; resolve the others."""
+    """Move findings to the newest version if it still has their value; resolve the others."""
     for finding, start in found:
         one = Finding.objects.of_store(store.store).filter(pk=finding.pk)
         if start < 0:
@@ -111,7 +112,7 @@ def _resolve(store: Tree, found: Sequence[tuple[Finding, int]]) -> None:
 
 
 def end_findings(store: Tree, findings: Sequence[Finding]) -> None:
-    """Resolve findings whose value is being removed, in an entry after the act's entry.
+    """Resolve findings whose value is being removed. Their entry follows the entry of the act.
 
     Their fingerprints are deleted, because they could confirm guesses at the value.
     """

@@ -22,7 +22,7 @@ TEXTS_AT_ONCE = 50
 
 @dataclass(frozen=True, slots=True)
 class Ahead:
-    """A plan, the seq of the newest entry at that time, and the plan's texts and paths without findings."""
+    """A plan, the seq of the newest entry at that time, and the plan's texts and paths in which nothing was found."""
 
     plan: Plan
     seq: int

@@ -28,7 +28,7 @@ def with_earlier_undos(
     """Return the history of a memory without `versions`, and without the versions that other undos in force undid.
 
     `told` is the memory's replay from the first of `versions` on: `steps` are the replayed versions, `base` is the
-    version before them, and `taken` are the undos among them. `told` itself is returned where this second replay is not
+    version before them, and `taken` are the undos among them. Return `told` itself if this changes nothing or is not
     possible.
     """
     memory, work = told.memory, told.work
@@ -85,7 +85,7 @@ def _numbers(memory: Memory, undos: Undos, steps: Sequence[MemoryVersion]) -> li
 
 
 def _not_in_force(undos: Undos, gone: Set[str]) -> frozenset[str]:
-    """Return the versions that are not in force if the versions `gone` are not, with those of the undos."""
+    """Return `gone`, the versions of all `undos`, and the versions that the undos in force undid."""
     found = set(gone)
     for undo in reversed(list(undos)):
         if undo not in found:

@@ -43,10 +43,11 @@ class TakeOut:
 
 
 def plan_of(store_id: str, finding_id: str, too: Collection[str] = ()) -> TakeOut | None:
-    """Return the plan that removes the lines of a finding from its memory and undoes the versions `too`.
+    """Return the plan that removes the lines of a finding from its memory. It also undoes the versions with the ids
+    `too`.
 
-    Return None if the finding is in a path, if the memory is in the trash, if its text does not contain the value, or
-    if the value is no longer known.
+    Return None if the finding is in a path, if the memory is in the trash, if its text does not contain the finding's
+    value, or if that value is no longer known.
     """
     finding = Finding.objects.of_store(store_id).filter(pk=finding_id, in_path=False).first()
     memory = Memory.objects.among(store_id, [finding.memory_id]).first() if finding else None

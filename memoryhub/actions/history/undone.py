@@ -63,8 +63,8 @@ def undone_by(
 ) -> Collection[str]:
     """Return the ids of the versions that the undo with the seq `seq` undid. `details` is the input of its entry.
 
-    `details` names a session, an import, an entry or a version, and in `too` further entries. With `memories`, only
-    versions of these memories are returned.
+    `details` names a session, an import, an entry or a version; its field `too` lists further entries. With `memories`,
+    only versions of these memories are returned.
     """
     if details.get("session"):
         of_session = AuditEntry.objects.of_chain(store_id).of_session(str(details["session"])).filter(seq__lt=seq)
@@ -110,7 +110,10 @@ def without_cancelled(steps: Sequence[MemoryVersion], undone: frozenset[str], ta
 
 @dataclass(frozen=True, slots=True)
 class Undoing:
-    """How far an act is undone: `count` of its `of` versions. `seq` is the act's newest undo that is in force."""
+    """How far an act is undone: `of` is the number of its versions, and `count` of them are undone.
+
+    `seq` is the newest undo of the act that is in force.
+    """
 
     seq: int
     count: int

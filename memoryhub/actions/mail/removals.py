@@ -61,7 +61,7 @@ def _check(store: MemoryStore, key: str, at: datetime) -> None:
 
 
 def _receivers(store: MemoryStore) -> list[str]:
-    """Return the ids of the admins of a store, or else of the administrators, who want such e-mails."""
+    """Return the ids of the admins of a store, or else of the hub's administrators, who want such e-mails."""
     admins = Member.objects.filter(store=store, role=Role.ADMIN, user__is_active=True).values("user")
     people = User.objects.filter(pk__in=admins) or User.objects.filter(is_active=True, is_superuser=True)
     return [user.pk for user in people if choices.wants(user, MailKind.RETENTION)]

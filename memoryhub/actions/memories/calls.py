@@ -238,7 +238,7 @@ def answered(
 
 
 def _deliver_notes(store: tree.Tree, record: Record, first: int | None) -> None:
-    """Deliver the agent's new notes at the memory; for a repeated view, those of the call `first`."""
+    """Deliver the agent's new notes at the memory. A view that repeats the call `first` gets that call's notes."""
     note = None
     if first is not None:
         row = sql.one(sql.NOTE, store.store, first)
@@ -355,7 +355,7 @@ def answer_of(chain: str, seq: int) -> tuple[bool, str]:
 
 
 def rendered(command: str, path: str, content: str | None, first: int, last: int, cut: bool) -> str:
-    """Return the answer of a view or a str_replace, which showed `content` (None: redacted), once more."""
+    """Render again the answer of a view or a str_replace, which showed `content` (None: the text was redacted)."""
     if content is None:
         return results.redacted()
     if command == View.name:

@@ -37,9 +37,10 @@ class Conflict(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The result of an act: the entry's seq, and the ids of the memory and its version if it is only one.
+    """The result of an act: the entry's seq, and the ids of the memory and its version.
 
-    `masked` has the kinds of the values that were masked in the stored text.
+    The ids are None if the act was not about exactly one memory. `masked` has the kinds of the values that were masked
+    in the stored text.
     """
 
     seq: int

@@ -21,9 +21,10 @@ _APART = f"\n{'~' * 60}\n"
 
 
 def of_call(store: Tree, record: Record, input: Mapping[str, Any], text: str) -> Record:
-    """Return the record with the call's input, whose JSON is `text`. Kept-out values are masked in it, and in an error.
+    """Return the record with the call's input, whose JSON is `text`.
 
-    A repeated call gets the stored input of the first call.
+    Kept-out values are masked in the input, and in the answer if it is an error. A repeated call gets the stored input
+    of the first call.
     """
     if record.replay_of is not None and record.rendered:
         row = sql.one(sql.INPUT, store.store, record.replay_of)
@@ -86,7 +87,7 @@ def _without_paths(store: Tree, record: Record) -> Record:
 
 
 def _without(kept_out: Sequence[tuple[str, str]], text: str) -> str:
-    """Mask the values in `kept_out`, and parts of them at its ends, in a passage of a longer text."""
+    """Mask the values in `kept_out` in a passage of a longer text, also parts of values at its ends."""
     for kind, value in kept_out:
         sign = f"[redacted:{kind}]"
         if value in text:

@@ -30,7 +30,7 @@ def note(store_id: str, key: str, calls: int, at: datetime) -> None:
 
 
 def write() -> None:
-    """Add the calls that were refused since the last time to the rows. Delete rows older than KEPT.
+    """Add to the rows the calls that were refused since this function last ran. Delete rows older than KEPT.
 
     If the counts cannot be written, they wait for the next time.
     """

@@ -104,7 +104,7 @@ def _text_of(memory: Memory) -> str:
 
 
 def _merged(now: str, size: int, wishes: Sequence[Wish], work: Work) -> tuple[Joined, Merge] | None:
-    """Join several wishes into one. Return it and its merge with the current text; None if too much work."""
+    """Join several wishes into one. Return it and its merge with the current text; None if this takes too much work."""
     if not work.opens(sum(cost_of_matching(*wish) for wish in wishes) + size // 64):
         return None
     try:

@@ -13,7 +13,7 @@ from memoryhub.pure.text.hunks import hunks, with_some
 class Parts:
     """A person's changes to proposed texts, by memory: numbers of left out hunks, and texts to use instead.
 
-    `hunks` counts the hunks. They are ignored where the memory has a text.
+    The numbers are those of `hunks`. If the person wrote a text for a memory, the memory's numbers are ignored.
     """
 
     left_out: Mapping[str, Collection[int]] = field(default_factory=dict)

@@ -42,7 +42,7 @@ class _Waiting(NamedTuple):
 def proposed_there(store_id: str, viewed: Viewed, actor: Actor, at: datetime) -> str:
     """Return a description of what an agent has proposed at the viewed path; "" if nothing waits.
 
-    For a directory or an empty path, the paths under it count too.
+    If a directory or nothing is at the path, the paths under it count too.
     """
     agent = str(actor.author_id)
     with snapshot():

@@ -1,4 +1,4 @@
-"""Certificates of retention: nothing is left that the policies of a memory store should have removed.
+"""Certificates of retention. They show that nothing is left which a store's policies should have removed.
 
 Overdue items are counted as a run removes them. The oldest times are read from the rows, without the code of the runs.
 """
@@ -92,7 +92,7 @@ def _policy(policy: Policy, overdue: Mapping[tuple[str, str], int], oldest: Mapp
 
 
 def _left(store_id: str, chooser: Chooser) -> int:
-    """Return how many memories are in the trash by a policy, but under no policy any more."""
+    """Return how many memories a policy moved to the trash and no policy covers any more."""
     expired = Memory.objects.in_trash().filter(store=store_id, expired_by__isnull=False)
     return sum(chooser.of(path) is None for path in expired.values_list("path", flat=True).iterator(rehearsal.PAGE))
 

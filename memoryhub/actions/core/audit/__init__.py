@@ -90,8 +90,8 @@ class Record(NamedTuple):
     """The result of an act, as its audit entry stores it.
 
     The entry stores a commitment to `answer`, and the answer itself unless it can be `rendered` again. `redactions` are
-    the commitments of the Redaction rows, sorted by the ids of the rows. `has_notes` is not stored: whether the memory
-    has undelivered notes. `text` is the new version's text, which the stored input then lacks.
+    the commitments of the Redaction rows, sorted by the ids of the rows. `has_notes` says whether the memory has
+    undelivered notes; it is not stored. `text` is the text of the new version; the stored input then lacks it.
     """
 
     command: str | None

@@ -22,8 +22,9 @@ class Command:
     """A command and its words in the audit.
 
     If `words` contain values, `did` is a short form without values. `refused` describes a failed attempt; `event` is
-    the webhook event of a success. `also` maps a field of version ids to a further event. `several` returns the words
-    for a count of values in the field `counts`. The sentence of a tool call uses only commands with `by_agents`.
+    the webhook event of a success. `also` is {field of the entry's input with version ids: further event}. `counts` is
+    a field of the input with several values, and `several` returns the words for their number. The sentence of a tool
+    call uses only commands with `by_agents`.
     """
 
     name: str

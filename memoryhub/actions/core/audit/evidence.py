@@ -55,8 +55,10 @@ class Evidence:
         self.fields: dict[tuple[int, str], Redaction] = {}
 
     def of_field(self, entry: AuditEntry, field: str) -> None:
-        """Record a field's current value, instead of an earlier record of this act. The field's salt was removed
-        before."""
+        """Record a field's current value. An earlier record of the same field is replaced.
+
+        Call it after the field's salt was removed.
+        """
         value = getattr(entry, field)
         self._add([value], entry_seq=entry.seq, field=field, secret=value is not None)
         self.fields[entry.seq, field] = self.rows.pop()
@@ -149,7 +151,10 @@ def replace_field(evidence: Evidence, entry: AuditEntry, field: str, value: str 
 
 
 def forget_answer(entry: AuditEntry) -> None:
-    """Delete the salt of an entry's answer if the answer is not stored, and those of later repeated answers."""
+    """Delete the salt of an entry's answer if the answer is not stored.
+
+    The salts of later entries that repeated the answer are deleted too.
+    """
     again = AuditEntry.objects.of_chain(entry.chain).filter(replay_of=entry.seq, message=None).only(*_SALTED)
     shown = [entry, *again] if entry.message is None else again
     for one in shown:

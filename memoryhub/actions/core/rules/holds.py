@@ -82,14 +82,14 @@ class Holds:
     def stops_move(self, memory_id: str, path: str, new_path: str) -> Hold | None:
         """Return the legal hold that forbids a move, or None.
 
-        It fixes the path (see `fixes`), or is on a directory that the memory would leave.
+        Such a hold fixes the path (see `fixes`), or is on a directory that the memory would leave.
         """
         return self.fixes(memory_id, path) or self._left(path, new_path)
 
     def stops_return(self, memory_id: str, path: str, new_path: str) -> Hold | None:
         """Return the legal hold that forbids the return of a memory from the trash, or None. `path` is in the trash.
 
-        It freezes the memory, or covers `path` but not `new_path`.
+        Such a hold freezes the memory, or covers `path` but not `new_path`.
         """
         return self.stops_changes(memory_id, path) or self._left(path, new_path)
 

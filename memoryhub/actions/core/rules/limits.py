@@ -35,7 +35,7 @@ class Limits(NamedTuple):
 class Usage(NamedTuple):
     """The number and size of a store's memories after a call, and the calls of the key in the last minute.
 
-    None: the key does not see all memories, or its calls are not counted.
+    A value is None if the key does not see all memories, or if its calls are not counted.
     """
 
     memories: int | None

@@ -91,8 +91,8 @@ class ProtectedLines:
     def past_of(self, lines: Lines) -> tuple[str, set[str]]:
         """Return the id of the memory with the lines, and the ids of later versions that changed them.
 
-        The id is "" if the version that the rule names is gone. At most MOST_STEPS versions with MOST_CHARACTERS are
-        searched, the newest.
+        The id is "" if the version that the rule names is gone. Only the newest versions are searched: at most
+        MOST_STEPS, with at most MOST_CHARACTERS.
         """
         named = self._named(lines)
         if named is None or named[2] is None:

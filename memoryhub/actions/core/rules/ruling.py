@@ -82,7 +82,10 @@ NOTHING_CLEAN = Clean(None, frozenset(), frozenset())
 
 @lru_cache(maxsize=256)
 def ruling(store_rules: str, hub_rules: str | None) -> Ruling:
-    """Return the ruling for the rules of a store and of the hub (None: no rules), each JSON `{kind: action}`."""
+    """Return the ruling for the rules of a store and of the hub (None: no rules).
+
+    Both are JSON texts: `{kind: action}`.
+    """
     own, hubs = _read(store_rules), _read(hub_rules)
     actions = {name: own.get(name) or hubs.get(name) or kind.default for name, kind in KINDS.items()}
     flagged = frozenset(name for name, action in actions.items() if action == Action.FLAG)

@@ -66,7 +66,8 @@ CHILDREN = Statement(
 def children(store: str, prefix: str, start: str, high: str, limit: int) -> list[str]:
     """Return the first memory of each direct child of a directory, in byte order of paths; at most `limit`.
 
-    `prefix` is the directory's path with its final slash. Paths from `start` up to, not including, `high` count.
+    `prefix` is the directory's path with its final slash. The search covers the paths from `start` up to, but not
+    including, `high`.
     """
     name = len(prefix) + 1
     found = sql.rows(CHILDREN, store, start, high, store, name, name, name, high, limit)

@@ -296,7 +296,7 @@ def require_own_thread(error: BaseException | None = None) -> None:
     """Raise NotTogether if the committer runs this request but another thread must answer it.
 
     Call it without `error` before the request does anything, or with the `error` of a failed request. Outside a group
-    of requests, it only notes the error.
+    of requests, the function only notes the error.
     """
     if _is_in_group() or (error is None and getattr(_thread, "is_committer", False)):
         raise NotTogether(error)

@@ -84,7 +84,7 @@ def end() -> None:
 def some(items: Iterable[T], short: float = SHORT) -> Iterator[T]:
     """Yield at least one item, and more until the transaction has lasted LONG seconds.
 
-    While others write, the time is `short` seconds.
+    While others write, the limit is `short` seconds.
     """
     began = time.monotonic()
     for number, item in enumerate(items):

@@ -31,8 +31,8 @@ class Lines(Generic[T]):
     def __init__(self, *, most_at_once: int | None = None, slow_ones_rest: bool = False) -> None:
         """Set the bounds of each key. At most `most_at_once` jobs of a key are ready or running.
 
-        The key's other jobs wait aside. With `slow_ones_rest`, the jobs of a key with slow jobs also wait aside until
-        other keys have had their share.
+        Other jobs of the key wait in a second queue, aside. With `slow_ones_rest`, the jobs of a key with slow jobs
+        also wait aside until other keys have had their share.
         """
         self._most_at_once, self._slow_ones_rest = most_at_once, slow_ones_rest
         self._ready: dict[object, deque[T]] = {}

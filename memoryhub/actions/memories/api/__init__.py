@@ -114,7 +114,7 @@ def _on_store(
     store_id: str, asked: Asked, record: Record, told: Told, do: Callable[[Tree], tuple[T, Record]],
     looked: Looked | None = None,
 ) -> T:  # fmt: skip
-    """Run `do` with `requests.on_store`; `told`, masked, is the entry's input. NoSuchMemory makes no entry."""
+    """Run `do` with `requests.on_store`. The entry's input is `told`, masked. For NoSuchMemory, there is no entry."""
 
     def work(store: Tree) -> tuple[T | Exception, Record | None]:
         store.looked = looked or {}

@@ -17,7 +17,7 @@ from memoryhub.models import Hold, Memory
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A selected memory, also in a selected directory, that a legal hold keeps, and the hold."""
+    """A memory that was selected, alone or with its directory, and the legal hold that keeps it."""
 
     id: str
     path: str
