@@ -80,7 +80,7 @@ class Rules:
     def of(cls, store_id: str | None, at: datetime, policies: Sequence[Policy] | None = None) -> "Rules":
         """Return the rules of a store, or of the hub's audit if `store_id` is None.
 
-        `policies` are used in place of the saved ones (None: the saved ones).
+        `policies` replace the saved ones. If `policies` is None, the saved ones apply.
         """
         policies = saved.concerning(store_id) if policies is None else policies
         return cls(store_id, at, policies, Chooser(policies), holds_of(store_id, at) if store_id else Holds())
@@ -145,7 +145,7 @@ def totals(items: Iterable[Item]) -> Totals:
 
 
 def with_readers(store_id: str, items: Sequence[Item]) -> list[Item]:
-    """Return the items with `last_read_by` set: who read each memory last, by the name at that time.
+    """Return the items with `last_read_by` set: who read each memory last, under the reader's name at that time.
 
     Call it with few items.
     """

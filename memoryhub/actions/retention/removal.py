@@ -73,8 +73,8 @@ def remove_versions(store: Tree, memory_id: str, ids: Sequence[str]) -> Removed:
 def purge(store: Tree, memory_id: str, evidence: Evidence | None = None) -> Removed:
     """Remove a memory permanently, with its versions, texts, reviews, comments and findings.
 
-    The act's entry records open findings as resolved. `evidence` is that of other removals in the same act. Raises
-    ValueError for a live memory.
+    The act's entry records open findings as resolved. `evidence` has the evidence of other removals in the same act.
+    Raises ValueError for a live memory.
     """
     memory = Memory.objects.get(store_id=store.store, pk=memory_id)
     if memory.is_live:

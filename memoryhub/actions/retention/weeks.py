@@ -86,7 +86,7 @@ def _reads(store_id: str) -> Any:
 
 
 def _known_from(store_id: str) -> datetime | None:
-    """Return since when retention has removed neither entries nor versions; None if it never has."""
+    """Return the time since which retention has removed no entry and no version; None if it never removed any."""
     entries = AuditEntry.objects.of_chain(store_id)
     last = Redaction.objects.of_chain(store_id).removed().order_by("-entry_seq").values_list("entry_seq", flat=True)
     seq = last.first()
@@ -103,7 +103,7 @@ def _changes(store_id: str) -> Any:
 
 
 def _events(found: Any, at: datetime) -> tuple[Events, datetime | None]:
-    """Return ({memory: times}, since when the events are complete). None: all are complete."""
+    """Return ({memory: times}, the time since which these are complete). The time is None if all are complete."""
     events: Events = {}
     count, moment = 0, at
     for memory, moment in found.iterator(PAGE):

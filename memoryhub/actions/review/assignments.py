@@ -54,7 +54,7 @@ def of_proposals(proposals: Sequence[Proposal]) -> Mapping[str, User]:
 
 
 def of_each(store_ids: Collection[str]) -> list[tuple[User, int]]:
-    """Return (person, number of memories and open proposals assigned to that person), the highest first.
+    """Return (person, number of memories and open proposals assigned to that person), the highest numbers first.
 
     At most MOST_NAMED people are returned.
     """

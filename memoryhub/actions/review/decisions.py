@@ -109,14 +109,17 @@ def approve(store_id: str, version_id: str, act: Act, *, earlier: int) -> Done:
 
 
 def approve_many(store_id: str, versions: Sequence[str], act: Act) -> Done | None:
-    """Approve those of the given versions that await review, and the earlier ones. None if none awaits review."""
+    """Approve those of the given versions that await review, and the earlier versions of their memories.
+
+    Return None if none awaits review.
+    """
     with tree.locked(store_id, act) as store:
         waiting = with_earlier(store_id, versions)
         return _approved(store, waiting, None) if waiting else None
 
 
 def with_earlier(store_id: str, versions: Sequence[str]) -> list[tuple[str, str]]:
-    """Return (memory, version) for the given versions that await review, and for earlier ones."""
+    """Return (memory, version) for the given versions that await review, and for those that are approved with them."""
     last: dict[str, MemoryVersion] = {}
     waiting: dict[str, str] = {}
     for part in in_parts(versions):
@@ -144,8 +147,8 @@ def _earlier_than_each(store_id: str, last: Mapping[str, int]) -> dict[str, str]
 def mark_with_edit(store: Tree, memory_id: str, version_id: str | None) -> dict[str, object]:
     """Mark the memory's unreviewed versions up to `version_id` as reviewed by a person's edit.
 
-    If the edit did not change the text, they are marked as approved. Return the values for the input of the edit's
-    entry; {} if no version is marked.
+    If the edit did not change the text, the versions are marked as approved. Return the values for the input of the
+    edit's entry; {} if no version is marked.
     """
     of_memory = MemoryVersion.objects.filter(store_id=store.store, memory_id=memory_id)
     version = of_memory.filter(pk=version_id).first() if version_id else None

@@ -22,7 +22,7 @@ _SETTLED = Q(review_state=None) | Q(review_state=ReviewState.APPROVED)
 class Since:
     """The changes of a memory since its version `base` (None: since the beginning).
 
-    If `is_own`, the person approved `base`. Otherwise `base` is the last version before the unreviewed ones that
+    If `is_own`, the person approved `base`. Otherwise `base` is older than all unreviewed versions: the last one that
     someone approved or that needs no review. `count` is the number of versions after `base`. `writers` are their
     writers, the last one first.
     """
@@ -69,7 +69,8 @@ def _own(store_id: str, memories: Collection[str], user_id: str) -> dict[str, in
 
 
 def _with_settled(store_id: str, memories: Collection[str]) -> Iterable[tuple[str, int, int | None, int]]:
-    """Return (memory, its newest number, a settled number or None, the oldest considered number) for each."""
+    """Return (memory, newest number, settled number or None, oldest considered number) for each memory."""
+    # A version is settled if it was approved or needs no review, and is older than the first one that awaits review.
     of_memory = MemoryVersion.objects.filter(store_id=OuterRef("store_id"), memory_id=OuterRef("pk"))
     near = of_memory.filter(number__gt=OuterRef("version_count") - LOOK_BACK)
     first = near.unreviewed().order_by("number").values("number")[:1]

@@ -39,7 +39,7 @@ _NEVER = 2**53
 def make(store: Tree, *, proposes: bool) -> str:
     """Create a copy of a locked store without memories; return its id. `fill` copies the memories.
 
-    With `proposes`, path rules that only let agents propose changes allow these changes in the copy.
+    With `proposes`, agents may make changes in the copy that path rules only let them propose in the store.
     """
     row = MemoryStore.objects.get(pk=store.store)
     rules = path_rules.of_json(row.path_rules).rules

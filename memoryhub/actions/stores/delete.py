@@ -64,7 +64,7 @@ are deleted with the store's row."""
 def delete(store: Tree) -> Record:
     """Mark a locked store and its throw-away copies as deleted. Return the record of the store's last entry.
 
-    The caller commits it. Raises ToolError if anything in the store has a legal hold.
+    The caller commits the record. Raises ToolError if anything in the store has a legal hold.
     """
     held = sql.one(sql.LEGAL_HOLDS, store.store, store.now)
     if held is not None:

@@ -102,9 +102,10 @@ def edit_store(
     at: datetime,
     only: Collection[str] | None = None,
 ) -> None:
-    """Change all settings of a store, or only those named in `only`. The entry has them before and after.
+    """Change all settings of a store, or only those named in `only`.
 
-    Without a change, nothing is written. Raises ToolError for an archived store.
+    The entry has each changed setting, before and after. Without a change, nothing is written. Raises ToolError for an
+    archived store.
     """
     after = {name: value for name, value in settings.as_json().items() if only is None or name in only}
     with tree.locked(store.id, Act(actor, door, at)) as locked:

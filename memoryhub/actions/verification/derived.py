@@ -29,7 +29,7 @@ from memoryhub.pure.protocol import paths
 class _Head:
     """A memory's newest version, with the columns that are repeated in the memory's row.
 
-    Its text is the deleted one if it is a deletion.
+    If it is a deletion, its text is the deleted one.
     """
 
     memory_id: str

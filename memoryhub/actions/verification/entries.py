@@ -69,8 +69,8 @@ class Look:
 class Search:
     """The filters of a search; None matches anything. A `path` with a final slash matches everything under it.
 
-    An entry is about a path if it names the path, moved a memory from or to it, or made or decided about a version
-    there. Entries that match one of the searches in `excluded` are left out. A search for a `key` also sets `author` to
+    An entry is about a path if it names the path, moved a memory from or to it, made a version there, or decided about
+    one. Entries that match one of the searches in `excluded` are left out. A search for a `key` also sets `author` to
     the key's agent, because only authors have an index.
     """
 
@@ -146,7 +146,7 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class _Lead:
-    """A filter that selects the entries to check. `indexed` is its query (None: a path, which needs no check)."""
+    """A filter that selects the entries to check. `indexed` is the query of its entries; None for a path."""
 
     seqs: Seqs
     indexed: AuditEntryQuerySet | None

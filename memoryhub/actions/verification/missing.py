@@ -24,8 +24,8 @@ COMMAND = "accept_missing"
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """A chain whose entries after `kept`, up to `last`, are missing. `reason` and `at` are from the act that accepted
-    this.
+    """A chain whose entries after `kept`, up to `last`, are missing. `reason` and `at` are those of the act that
+    accepted the gap.
 
     `ahead` has the first and the last moment of missing checkpoints from a clock that was ahead.
     """

@@ -45,7 +45,7 @@ def between(chain_id: str, first: int, last: int) -> Redacted:
 
 
 def find_gone(found: Redacted, chain_id: str, entries: Sequence[AuditEntry], there: Collection[MemoryVersion]) -> None:
-    """Add the ids of redacted or removed versions that the entries showed to `gone`.
+    """Add to `gone` the ids of redacted or removed versions that the entries showed.
 
     `there` are the shown versions that still have a row.
     """
@@ -66,7 +66,7 @@ def commitments(found: Redacted, seq: int, versions: Iterable[MemoryVersion]) ->
 
 
 def told_problems(found: Redacted, seq: int) -> Iterator[str]:
-    """Yield a sentence for each removed version of an entry whose redaction was changed."""
+    """Yield a sentence for each removed version of an entry, if the version's redaction was changed."""
     for row in found.removed[seq]:
         if not fits(row, []):
             yield f"the removal of version {row.version} was changed"

@@ -51,7 +51,7 @@ def written_as_read(row: models.Model) -> bool:
 
 
 def _as_written(name: str, value: Any) -> str | None:
-    """Return the text that the hub writes for a value of such a column; None for an empty one."""
+    """Return the text that the hub writes for a value of a column of `_raw_columns`; None for an empty one."""
     if name in _JSON:
         return to_json(value)
     if value is None:

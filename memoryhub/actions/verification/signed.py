@@ -83,7 +83,7 @@ def _size(chain_id: str) -> int:
 
 
 def _not_checked(size: int) -> str:
-    """Return a sentence about a chain of `size` entries that was not verified, as there are too many."""
+    """Return a sentence about a chain of `size` entries that was not verified: the download has too many entries."""
     run = runs.last()
     if run is None:
         before = "it has recorded no check"

@@ -180,7 +180,7 @@ def _named(details: Mapping[str, Any] | None) -> list[str]:
 
 
 def _further(chain: str, seq: int, command: str | None, details: Mapping[str, Any] | None) -> dict[str, list[str]]:
-    """Return {event: the ids of its versions} for the further events of an entry (FURTHER_EVENTS)."""
+    """Return {event: the ids of its versions} for the further events of an entry (see FURTHER_EVENTS)."""
     fields = commands.FURTHER_EVENTS.get(command or "", {})
     given = {name: event for name, event in fields.items() if (details or {}).get(name)}
     return {event: _ids_in(details, name) or _decided(chain, seq, event) for name, event in given.items()}

@@ -1,7 +1,7 @@
 """Makes webhook deliveries from committed audit entries, in the background, in short transactions.
 
-Each chain has a cursor with the last entry that was read. It moves in the transaction that creates the deliveries, so
-none is lost or created twice.
+Each chain has a cursor with the last entry that was read. The cursor moves in the transaction that creates the
+deliveries, so none is lost or created twice.
 """
 
 import os
@@ -223,7 +223,8 @@ def next_of(webhook_id: str) -> datetime | None:
 
 
 def _tell_of_alarms(wanting: Sequence[Wants], at: datetime) -> None:
-    """Create deliveries for alarms with a new state, to webhooks of the hub, except about themselves."""
+    """Create deliveries for alarms with a new state, to webhooks of the hub. A webhook gets none about its own
+    alarm."""
     if not any(name in wants.events for wants in wanting for name in webhook_events.GROUPS["alarm"]):
         return
     key = keys.first()

@@ -90,7 +90,8 @@ def place(store_id: str | None, act: Act) -> Iterator[Tell]:
 
 
 def create_webhook(store_id: str | None, wanted: WebhookSettings, act: Act) -> Webhook:
-    """Create a webhook of a store (None: of the hub, for all stores) and return it. It gets events from now on.
+    """Create a webhook of a store (None: of the hub, for all stores) and return it. The webhook gets events from now
+    on.
 
     Raises outgoing.Refused, UnknownEvent, TooManyWebhooks and tree.NoSuchStore.
     """

@@ -46,8 +46,8 @@ the deliveries are sent again."""
 class Message:
     """One delivery to send. `body` has the bytes to send. `tries` counts all its tries.
 
-    `attempts` counts the tries since a person last sent it again or resumed the webhook. A delivery that is `aside`
-    does not delay later ones.
+    `attempts` counts the tries since a person last sent the delivery again or resumed the webhook. A delivery that is
+    `aside` does not delay later ones.
     """
 
     webhook: str
@@ -75,7 +75,7 @@ def due(at: datetime, most: int = 100) -> list[tuple[str, bool]]:
 def claim(webhook_id: str, at: datetime, most: int = IN_ONE_GO) -> list[Message]:
     """Return the next deliveries of a webhook; an empty list if none is due.
 
-    No other process sends to the webhook until the lease has ended.
+    This takes a lease: until it ends, no other process sends to the webhook.
     """
     if not together(lambda: _lease(webhook_id, at)):
         return []
@@ -282,7 +282,7 @@ def work(
 def forget(at: datetime, most: int = 1_000) -> int:
     """Delete deliveries older than KEPT, and those of deleted webhooks, at most `most`. Return how many.
 
-    If there are none, the rows of deleted webhooks are deleted. This is one short transaction.
+    If no such delivery is left, the rows of deleted webhooks are deleted. This is one short transaction.
     """
     old = Q(created_at__lt=at - KEPT)
     deleted = list(Webhook.every.filter(deleted_at__isnull=False).values_list("pk", flat=True))

@@ -126,7 +126,11 @@ def step(run_id: str, at: datetime) -> bool:
 
 
 def allow(run_id: str, act: Act) -> None:
-    """Let a run that a guard stopped continue, at most with the moment of this act. Raises NotOpen."""
+    """Let a run that a guard stopped continue. Raises NotOpen.
+
+    If the run's moment is later than this act, because the clock was ahead, the run continues with the moment of this
+    act.
+    """
     with writing():
         run, store = _opened(run_id, act, RunState.WAITING)
         details = {"run": run.pk, "guard": run.guard, "state": [run.state, RunState.RUNNING]}

@@ -69,7 +69,7 @@ class Work:
     policies: Mapping[str, Policy]
 
     def act(self, policy: Policy | None) -> Act:
-        """Return an act of the policy; None (for the default grace): an act of the hub itself."""
+        """Return an act of the policy. Without a policy (for the default grace), it is an act of the hub itself."""
         actor = Actor.system("retention")
         if policy is not None:
             actor = Actor(ActorKind.POLICY.value, policy.id, policy.id, policy.name)
@@ -115,7 +115,7 @@ def _deleted(row: Memory) -> settling.Changed:
 
 
 def _do(work: Work, item: Item, made: list[RunItem]) -> int | None:
-    """Process an item, and add results to `made`. Return how many parts are done; None if all are."""
+    """Process an item, and add results to `made`. Return how many parts are done; None if the item is finished."""
     did = RunItem(
         run_id=work.run.pk,
         removal=item.removal,

@@ -64,7 +64,7 @@ def _restore(store_id: str, run: Run, memories: Sequence[str], act: Act) -> int:
 
 
 def _write_entry(store: Tree, run: Run, back: Sequence[Return], taken: Sequence[Return]) -> None:
-    """Write one entry, with the restored memories and those that stay in the trash (`taken`)."""
+    """Write one entry, with the restored memories (`back`) and those that stay in the trash (`taken`)."""
     single = back[0] if len(back) == 1 else None
     details = {
         "run": run.pk,

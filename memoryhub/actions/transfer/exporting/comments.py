@@ -46,6 +46,6 @@ def _threads(found: Iterable[Comment]) -> Iterator[list[Comment]]:
 
 
 def _bundled(one: Comment) -> BundledComment:
-    """Return a comment with its author's name or, without a name, the part of the address before the `@`."""
+    """Return a comment with its author's name or, without a name, the part of the e-mail address before the `@`."""
     name = one.by.name or one.by.email.partition("@")[0] if one.by else one.author_name
     return BundledComment(name, one.text, one.at, one.edited_at, one.removed_at)

@@ -32,7 +32,7 @@ def handed_out(store_id: str, since: int, versions: Collection[str], until: int 
 def export_audit(chains: Sequence[str], filter: str, format: str, act: Act, *, signed: bool = False) -> tuple[str, int]:
     """Record an export of audit entries; return (chain, seq) of the record. `filter` is the text that the person typed.
 
-    The record of a single chain is in that chain, any other one in the hub's chain.
+    The record is in the exported chain or, if there are several, in the hub's chain.
     """
     details = {"chains": list(chains), "filter": filter, "format": format, **({"signed": True} if signed else {})}
     record = Record("export_audit", input=audit.to_json(details))
@@ -44,7 +44,10 @@ def export_audit(chains: Sequence[str], filter: str, format: str, act: Act, *, s
 
 
 def export_table(store_id: str | None, table: str, format: str, act: Act, **details: object) -> int:
-    """Record an export of a table, and return the seq of the entry. `store_id` None: in the hub's chain."""
+    """Record an export of a table, and return the seq of the entry.
+
+    The entry is in the chain of the store (None: of the hub).
+    """
     record = Record("export_table", input=audit.to_json({"table": table, "format": format, **details}))
     if store_id is None:
         with writing():

@@ -275,7 +275,7 @@ def seqs_of(import_id: str) -> Iterator[int]:
 
 
 def go_on(import_id: str, seconds: float) -> None:
-    """Process items of an import for `seconds` seconds, or until nothing is left, in a waiting request."""
+    """Process items of an import in a request that waits: for `seconds` seconds, or until nothing is left."""
     end = time.monotonic() + seconds
     with pace.giving_way():
         while time.monotonic() < end and step(import_id, timezone.now()):

@@ -94,7 +94,8 @@ def write_of_proposal(
 def _rows(
     store: Tree, thread: dict[str, Any], place: dict[str, Any], about: dict[str, Any], first: int
 ) -> Iterator[Comment]:
-    """Yield the comments of a conversation; only the first one has the columns `place`. `first` counts earlier ones."""
+    """Yield the comments of a conversation; only the first one has the columns `place`. `first` is the number of
+    earlier comments."""
     resolved_at = clamped(store, thread["resolved_at"]) if thread["resolved_at"] else None
     began, latest = "", None
     for number, (name, said, at, edited, removed) in enumerate(thread["comments"], first):

@@ -58,7 +58,7 @@ def _governing(bundle: Bundle, number: int, place: str) -> Iterable[ImportItem]:
 
 
 def _without_gaps(memories: Iterable[BundledMemory]) -> Iterable[BundledMemory]:
-    """Yield the memories. Where too many versions are missing, they get new numbers without gaps."""
+    """Yield the memories. Where too many versions are missing, the others get new numbers without gaps."""
     gaps = 0
     for memory in memories:
         missing = memory.versions[-1].number - len(memory.versions)
@@ -96,7 +96,7 @@ def _is_too_long(versions: Sequence[BundledVersion]) -> bool:
 
 
 def _item(number: int, memory: BundledMemory, place: str) -> ImportItem:
-    """Return the item of a memory, with its newest text; `history` is empty without one."""
+    """Return the item of a memory, with its newest text. `history` is empty if the source has only this text."""
     last = next((one for one in reversed(memory.versions) if one.content is not None), None)
     content = last.content if last else None
     encoded = (content or "").encode()

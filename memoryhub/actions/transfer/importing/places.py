@@ -30,7 +30,7 @@ def kept_text(text: str) -> str:
 
 
 def clamped(store: Tree, at: str | None) -> datetime:
-    """Return a time of the source; the time of the import if it is missing, in the future or before 1970."""
+    """Return a time of the source. If it is missing, in the future or before 1970, return the time of the import."""
     moment = datetime.fromisoformat(at) if at else store.at
     return moment if _EARLIEST <= moment <= store.at else store.at
 
@@ -38,7 +38,7 @@ def clamped(store: Tree, at: str | None) -> datetime:
 class Named:
     """Finds the memory or version that has an id at the source of an import; None if it is not in the import.
 
-    A memory is the number of its item, a version is (number of the item, number of the version).
+    A memory is returned as the number of its item, a version as (number of the item, number of the version).
     """
 
     def __init__(self, memories: Iterable[BundledMemory]) -> None:
@@ -90,7 +90,7 @@ class Here:
         return found.values_list("pk", flat=True).first()
 
     def with_text(self, memory: str | None, text: str | None, path: str) -> str | None:
-        """Return the newest version of a memory with this text, or with the text as it is masked, or None.
+        """Return the newest version of a memory with this text, masked or not; None if there is none.
 
         None also if the text is longer than the store allows.
         """

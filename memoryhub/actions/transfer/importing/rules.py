@@ -20,7 +20,7 @@ from memoryhub.pure.transfer.bundle import BundledRule
 
 @dataclass(frozen=True, slots=True)
 class Fitting:
-    """A rule of an import as it would apply in this hub. `why` is why it is left out ("": it is not).
+    """A rule of an import as it would apply in this hub. `why` is the reason for leaving it out ("": none).
 
     `name` is the source's name of the agent or key to which the rule applies.
     """
@@ -46,8 +46,8 @@ def history_of(rules: Sequence[BundledRule], named: Named) -> list[dict[str, Any
 def fitting(item: ImportItem, place: str, user: User | None) -> list[Fitting]:
     """Return the rules of an item as they would be under the directory `place`.
 
-    A rule for one agent or key applies to the one with the same id; for an agent, or with the same name. Otherwise the
-    rule is left out. Only agents that `user` sees count (None: all).
+    A rule for one key applies to the key with the same id; a rule for one agent, to the agent with the same id or name.
+    Without such a key or agent, the rule is left out. Only agents that `user` sees count (None: all).
     """
     agents = Agent.objects.all() if user is None else Agent.objects.visible_to(user)
     return [_fitting(told, place, agents) for told in item.history]

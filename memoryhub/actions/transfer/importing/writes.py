@@ -188,7 +188,7 @@ class _History:
         self.last: MemoryVersion | None = None
 
     def _ids(self, item: ImportItem) -> tuple[str, frozenset[str]]:
-        """Return the memory's id, and the version ids that this hub never had and that are kept."""
+        """Return the memory's id, and the version ids to keep: those that this hub never had."""
         own = item.memory or ""
         versions = {version["id"] for version in item.history if version["id"] and _VERSION_ID.fullmatch(version["id"])}
         taken: set[str | None] = set()
