@@ -238,7 +238,6 @@ def not_called(run_id: str, worker: str, number: int, why: str) -> None:
 
 
 def end(run_id: str, worker: str, state: ClaudeRunState, at: datetime, problem: str = "") -> None:
-    """End the run."""
     with own(run_id, worker) as run:
         events.end(run, state, at, problem=problem)
 

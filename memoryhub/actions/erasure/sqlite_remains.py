@@ -78,7 +78,6 @@ def note(at: datetime) -> None:
 
 
 def remains() -> Remains:
-    """Return the state of the clean-up."""
     row = HubSettings.current()
     return Remains(row.scrub_since, _size(), row.scrub_hour, row.scrub_asked, row.scrub_begun_at)
 

@@ -65,7 +65,6 @@ def with_earlier_undos(
 
 
 def _from(memory: Memory, number: int) -> MemoryVersionQuerySet:
-    """Return the versions of a memory from this number on."""
     return MemoryVersion.objects.of_memory(memory).filter(number__gte=number).order_by("number")
 
 

@@ -42,9 +42,8 @@ class TakeOut:
         return not (self.change.then.content or "").strip()
 
 
-def plan_of(store_id: str, finding_id: str, too: Collection[str] = ()) -> TakeOut | None:
-    """Return the plan that removes the lines of a finding from its memory. It also undoes the versions with the ids
-    `too`.
+def plan_of(store_id: str, finding_id: str, versions: Collection[str] = ()) -> TakeOut | None:
+    """Return the plan that removes the lines of a finding from its memory. It also undoes the versions with these ids.
 
     Return None if the finding is in a path, if the memory is in the trash, if its text does not contain the finding's
     value, or if that value is no longer known.
@@ -53,7 +52,7 @@ def plan_of(store_id: str, finding_id: str, too: Collection[str] = ()) -> TakeOu
     memory = Memory.objects.among(store_id, [finding.memory_id]).first() if finding else None
     if finding is None or memory is None or not memory.is_live or not finding.fingerprint:
         return None
-    undone = undo_plan(store_id, too)
+    undone = undo_plan(store_id, versions)
     now = plans.of_memory(memory)
     own = [change for change in undone.changes if change.memory == memory.pk]
     left = next((change.then for change in own if not change.problem and change.then.is_there), now)
@@ -69,7 +68,7 @@ def plan_of(store_id: str, finding_id: str, too: Collection[str] = ()) -> TakeOu
         memory.pk, memory.head_id, memory.version_count, now, then, cancelled=cancelled, choices=(Choice.APPLY,)
     )
     rest = replace(undone, changes=tuple(change for change in undone.changes if change.memory != memory.pk))
-    emptied = [version for version in emptied_by(memory, removed.text) if version not in too]
+    emptied = [version for version in emptied_by(memory, removed.text) if version not in versions]
     return TakeOut(change, rest, text, removed.lines, tuple(emptied))
 
 

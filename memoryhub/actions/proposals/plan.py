@@ -134,6 +134,5 @@ def _of(memory: Memory, now: State, wanted: State, problem: Problem, *, over: St
 
 
 def state_of(path: str, content: str) -> State:
-    """Return the state of a memory with this path and text."""
     encoded = content.encode()
     return State(path, None, len(encoded), hashlib.sha256(encoded).hexdigest(), content)

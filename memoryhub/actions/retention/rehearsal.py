@@ -134,7 +134,6 @@ def by_then(items: Iterable[Item], rules: Rules, now: datetime) -> list[Item]:
 
 
 def totals(items: Iterable[Item]) -> Totals:
-    """Return the sums of the items."""
     counts = dict.fromkeys(Removal, 0)
     size = 0
     for item in items:

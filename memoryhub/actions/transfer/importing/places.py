@@ -90,7 +90,7 @@ class Here:
         return found.values_list("pk", flat=True).first()
 
     def with_text(self, memory: str | None, text: str | None, path: str) -> str | None:
-        """Return the newest version of a memory with this text, masked or not; None if there is none.
+        """Return the id of the newest version of a memory with this text, masked or not; None if there is none.
 
         None also if the text is longer than the store allows.
         """
@@ -102,7 +102,7 @@ class Here:
         return self.with_sum(memory, *(hashlib.sha256(one.encode()).hexdigest() for one in texts))
 
     def with_sum(self, memory: str, *sums: str) -> str | None:
-        """Return the newest version of a memory whose text has one of these SHA-256 digests, or None."""
+        """Return the id of the newest version of a memory whose text has one of these SHA-256 digests, or None."""
         same = MemoryVersion.objects.filter(store_id=self._store.store, memory_id=memory, sha256__in=sums)
         return same.order_by("-number").values_list("pk", flat=True).first()
 

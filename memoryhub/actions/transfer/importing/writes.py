@@ -51,9 +51,7 @@ class _Brought(NamedTuple):
 
 def bring(store: Tree, job: Import, item: ImportItem) -> None:
     """Import an item according to the person's choice, with its own entry. If a rule forbids this, the item is refused.
-
-    The outcome is set on the item; the caller saves it.
-    """
+    The outcome is set on the item; the caller saves it."""
     _fresh(store)
     before = store.memories, store.total_bytes
     try:

@@ -261,7 +261,6 @@ def _lines(path: Path) -> Iterator[Line]:
 
 
 def sha256_of(path: Path) -> str:
-    """Return the SHA-256 of a whole file."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
