@@ -1,6 +1,6 @@
 """Counts entries and versions by day, in the background. The counts come from the audit.
 
-They are not audited, because they can be counted again.
+The counts are not audited, because they can be made again.
 """
 
 from collections import Counter

@@ -152,7 +152,7 @@ def issue_key_by(
 ) -> tuple[Key, str]:
     """Create a key as `issue_key` does, if the person may. Raises MayNotIssue.
 
-    An act that takes this right waits until the key exists, so it can revoke the key.
+    An act that takes this right waits until the key exists, and can then revoke the key.
     """
     with writing():
         _lock(stores)

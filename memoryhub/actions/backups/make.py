@@ -59,8 +59,8 @@ class Running(Failed):
 def make(target: Target, keys: Keys, act: Act, keep: rotation.Keep | None = None) -> Made:
     """Make a backup and record it in the audit; with `keep`, then delete older ones. Raises Failed.
 
-    If its audit does not verify, a backup is not recorded, and its name says so. It then replaces only backups with the
-    same fault.
+    A backup whose audit does not verify has a name that says so. It is not recorded, and replaces only other such
+    backups.
     """
     begun = time.monotonic()
     try:

@@ -51,9 +51,9 @@ class Stopped(Exception):
 def start(store_id: str, model: str, user: User | None, act: Act, worker: str = "") -> ClaudeEvaluation:
     """Start an evaluation, and return it. Earlier evaluations that did not finish are deleted.
 
-    It waits for a worker, unless `worker` names the process that runs it. `model` is "" for the scripted model. `user`
-    is None if a command starts the evaluation. Raises NotNow if another evaluation has not ended, Taken, ToolError if
-    the store is archived, and tree.NoSuchStore.
+    The evaluation waits for a worker, unless `worker` names the process that runs it. `model` is "" for the scripted
+    model. `user` is None if a command starts the evaluation. Raises NotNow if another evaluation has not ended, Taken,
+    ToolError if the store is archived, and tree.NoSuchStore.
     """
     with tree.locked(store_id, act) as store:
         tree.require_active(store)
@@ -159,8 +159,8 @@ def caller(act: Act) -> Caller:
 def use(tokens: int, at: datetime, used: int = 0) -> None:
     """Add `tokens` to the tokens that all runs together used on this day.
 
-    Raises OverBudget, and adds nothing, if the day's sum would exceed the budget of a day. Also raises it if `used`
-    plus `tokens` exceed the budget of a run.
+    Raises OverBudget, and adds nothing, if the sum would exceed the budget of a day, or if `used` plus `tokens` exceed
+    the budget of a run.
     """
     of_run, of_day = settings.MEMORYHUB_CLAUDE_RUN_TOKENS, settings.MEMORYHUB_CLAUDE_DAY_TOKENS
     if of_run is not None and tokens > 0 and used + tokens > of_run:

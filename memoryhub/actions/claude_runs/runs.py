@@ -219,7 +219,7 @@ def _agent_for(user: User, act: Act) -> Agent:
 
 
 def _key_of(agent: Agent, store_id: str, user: User, act: Act) -> Key:
-    """Return the agent's key to a store. The hub issues it to itself: no one knows its secret."""
+    """Return the agent's key to a store. The hub issues the key to itself, so no one knows the secret."""
     usable = Key.objects.usable(act.at).filter(agent=agent, access=Access.WRITE, all_stores=False, expires_at=None)
     key = usable.filter(stores=store_id, name=RUNS_KEY).first()
     if key is not None:

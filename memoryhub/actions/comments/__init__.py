@@ -1,1 +1,1 @@
-"""People's comments on memories: writing and resolving them, and the lines that they are on in later versions."""
+"""People's comments on memories: writing and resolving them, and finding their lines in later versions."""

@@ -1,5 +1,4 @@
-"""Removes proposed texts together with versions: texts that became a version, or that were proposed as changes of
-it."""
+"""Removes proposed texts together with versions: texts that became a version, and texts that were to change one."""
 
 import hashlib
 import json

@@ -138,7 +138,7 @@ def _ordered(looked_for: Spellings, counts: Counter[str]) -> tuple[Spelling, ...
 
 
 def elsewhere(store_id: str, texts: Sequence[str], *, whole_hub: bool) -> tuple[There, ...]:
-    """Return the stored texts with a spelling of one of `texts` that an erasure does not change."""
+    """Return the stored texts that an erasure does not change, and that contain a spelling of one of `texts`."""
     looked_for = Spellings(texts)
     found = [
         There(place.kind, str(row.pk), column, text)

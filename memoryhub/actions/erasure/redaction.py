@@ -112,9 +112,9 @@ def _resolve(store: Tree, found: Sequence[tuple[Finding, int]]) -> None:
 
 
 def end_findings(store: Tree, findings: Sequence[Finding]) -> None:
-    """Resolve findings whose value is being removed. Their entry follows the entry of the act.
+    """Resolve findings whose value is being removed, and delete their fingerprints.
 
-    Their fingerprints are deleted, because they could confirm guesses at the value.
+    The fingerprints could confirm guesses at the value. The entry of the findings follows the entry of the act.
     """
     store.ended += [finding for finding in findings if finding.state == FindingState.OPEN]
     for part in in_parts([finding.pk for finding in findings]):

@@ -168,7 +168,7 @@ def _next(store_id: str, memory: str, number: int) -> list[_Version]:
 
 
 def _findings(scan: Scan, versions: Sequence[_Version], at: datetime) -> Iterator[Finding]:
-    """Yield the findings in some versions that the previous version did not have."""
+    """Yield the findings in some versions, without those that the version before already had."""
     texts = MemoryText.objects.contents(scan.store_id, {version.text for version in versions if version.text})
     before = _before(scan, versions)
     kinds = frozenset(scan.kinds)

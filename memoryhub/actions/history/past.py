@@ -20,8 +20,9 @@ THERE, UNKNOWN = "there", "unknown"
 class Name(NamedTuple):
     """A name in a directory. `place` is the first path with this name: a memory's path, or a path in a subdirectory.
 
-    `was` is the id of the memory's version after the entry (None: no memory). For a subdirectory, it is THERE or None,
-    or UNKNOWN if the first LOOK versions did not decide. `step` is the number of names that the search has seen so far.
+    `was` is the id of the memory's version after the entry (None: no memory). For a subdirectory, `was` is THERE or
+    None, or UNKNOWN if the first LOOK versions did not decide. `step` is the number of names that the search has seen
+    so far.
     """
 
     place: str

@@ -43,7 +43,7 @@ class TakeOut:
 
 
 def plan_of(store_id: str, finding_id: str, versions: Collection[str] = ()) -> TakeOut | None:
-    """Return the plan that removes the lines of a finding from its memory. It also undoes the versions with these ids.
+    """Return the plan that removes the lines of a finding from its memory. The plan also undoes `versions` (ids).
 
     Return None if the finding is in a path, if the memory is in the trash, if its text does not contain the finding's
     value, or if that value is no longer known.

@@ -187,8 +187,8 @@ def _removed(store_id: str, gone: Mapping[int, Collection[int]]) -> dict[int, li
 class Consequences:
     """The effects of an undo on other versions. `versions` are all versions that are not in force after it.
 
-    `undos` is {seq of an undone undo: the memories in which it stays in force}. In other memories, the versions that it
-    reverted await review again.
+    `undos` describes earlier undos that this one undoes: {seq: the memories in which the earlier undo stays in force}.
+    In other memories, the versions that the earlier undo reverted await review again.
     """
 
     versions: frozenset[str]

@@ -310,7 +310,8 @@ def parsed(input: Mapping[str, Any]) -> Command | ToolError:
 
 
 def _record(store: tree.Tree, command: Command | ToolError, caller: Caller, first: int | None) -> Record:
-    """Run a call and return its record. If it repeats the call `first`, it gets that answer; a view runs again."""
+    """Run a call and return its record. A call that repeats the call `first` gets that call's answer; a view runs
+    again."""
     if first is not None and not isinstance(command, View):
         return _replay(store, command, first)
     if isinstance(command, ToolError):

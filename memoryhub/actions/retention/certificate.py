@@ -47,8 +47,8 @@ CHECKED = [
 def state(store_id: str, at: datetime) -> dict[str, Any]:
     """Return the content of a certificate for a memory store at a moment. No memory is named.
 
-    It has the policies, the overdue items, the old items that are kept, the times of the oldest data, and the agents
-    and people who can read the memories.
+    The content has the policies, the overdue items, the old items that are kept, the times of the oldest data, and the
+    agents and people who can read the memories.
     """
     with snapshot():
         policies = saved.concerning(store_id)

@@ -24,8 +24,8 @@ def forget_sessions(at: datetime, most: int = 1_000) -> None:
 def forget_calls(clock: datetime, most: int = 1_000) -> int:
     """Delete at most `most` stored calls, in one short transaction; return how many were deleted.
 
-    These are older than MEMORYHUB_IDEMPOTENCY_DAYS, and the store has had KEPT_ENTRIES entries since; or they are older
-    than LONGEST. `clock` is the time of `core.hub.clock`.
+    A call is deleted if it is older than LONGEST. It is also deleted if it is older than MEMORYHUB_IDEMPOTENCY_DAYS and
+    its store has had KEPT_ENTRIES entries since. `clock` is the time of `core.hub.clock`.
     """
     before = clock - timedelta(days=settings.MEMORYHUB_IDEMPOTENCY_DAYS)
     last = AuditChain.objects.filter(pk=OuterRef("store_id")).values("last_seq")

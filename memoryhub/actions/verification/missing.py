@@ -1,7 +1,8 @@
 """Records why entries that checkpoints name are missing from the database, for example after a restore.
 
 The record is an act in the hub's chain. For each chain, it names the last entry that exists and the last entry in a
-checkpoint. It explains the older checkpoints between these two, also those of a clock that was ahead.
+checkpoint. It explains the checkpoints between these two that are older than the act, or that were written while the
+clock was ahead.
 """
 
 import json

@@ -141,7 +141,7 @@ def edit_webhook(webhook_id: str, wanted: WebhookSettings, act: Act) -> bool:
 
 
 def pause(webhook_id: str, act: Act) -> bool:
-    """Pause a webhook. Return whether it was active. Its deliveries keep waiting.
+    """Pause a webhook. Return whether it was active. The webhook's deliveries keep waiting.
 
     Events after the pause are never sent to it. Events shortly before the pause may also be missing.
     """

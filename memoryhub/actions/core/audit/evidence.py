@@ -136,7 +136,8 @@ _SALTED = ("chain", "seq", "message", *proofs.COLUMNS)
 def replace_field(evidence: Evidence, entry: AuditEntry, field: str, value: str | None) -> None:
     """Replace one field of an entry (None: remove its value), and delete the field's salt.
 
-    If the field is a path or the answer, the salt of an unstored answer is deleted too, because it showed the value.
+    If the field is a path or the answer, the salt of an unstored answer is deleted too, because that answer showed the
+    value.
     """
     if field == "input":
         own_texts.count_replaced(entry, value)

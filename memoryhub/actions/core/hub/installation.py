@@ -1,6 +1,7 @@
 """Checks whether this process has the hub's secrets, by keyed digests of them in the database.
 
-With another audit key, its entries could not be verified. With another SECRET_KEY, every session would end.
+With another audit key, the process would write entries that cannot be verified. With another SECRET_KEY, it would end
+every session.
 """
 
 import hmac

@@ -249,7 +249,7 @@ def _let_go(store: Tree, hold: Hold) -> None:
 
 
 def _grouped(act: Act, count: int) -> Act:
-    """Return the act. If it has several entries (`count`), the returned act has a group, which they share."""
+    """Return the act. For more than one entry (`count`), it has a group, which the entries share."""
     return act if count < 2 else act._replace(group=act.group or ids.new_id(ids.GROUP, act.at))
 
 

@@ -74,8 +74,8 @@ class ProtectedLines:
     def in_newest(self, memory: str, lines: Lines) -> tuple[str, list[int] | None]:
         """Return the newest text of a memory (id), and the numbers of the protected lines in it.
 
-        The list is empty if no line is left, or if `lines` belong to another memory. It is None if the version that the
-        rule names has no text any more.
+        The list is empty if no line is left, or if `lines` belong to another memory. The list is None if the version
+        that the rule names has no text any more.
         """
         named = self._named(lines)
         if named is None or named[2] is None:

@@ -17,7 +17,8 @@ class RightLost(Exception):
 def require_right(actor: Actor, store_id: str | None) -> None:
     """Raise RightLost if `actor` is a person who does not govern the store (None: the hub).
 
-    Call it once the store is locked. It locks the hub's chain, so that no one takes the right away at the same moment.
+    Call it once the store is locked. The function locks the hub's chain, so that no one takes the right away at the
+    same moment.
     """
     if actor.kind != ActorKind.USER:
         return

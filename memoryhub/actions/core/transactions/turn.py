@@ -1,4 +1,4 @@
-"""A lock that a thread can give up at any point of its code, even if it does not hold the lock."""
+"""A lock that a thread can give up at any point of its code, whether or not the thread holds it."""
 
 import sys
 import threading

@@ -70,7 +70,7 @@ def create(store_id: str, path: str, content: str, asked: Asked) -> MemoryTold:
 
 
 def retrieve(store_id: str, memory_id: str, asked: Asked, *, full: bool) -> MemoryTold:
-    """Return a memory. With `full`, it has its text, and the read has an entry. Raises NoSuchMemory."""
+    """Return a memory. With `full`, the memory has its text, and the read has an entry. Raises NoSuchMemory."""
     if full:
         details = {"memory": memory_id}
         return _on_store(store_id, asked, Record("view"), details, lambda store: _retrieve(store, memory_id))

@@ -1,4 +1,4 @@
-"""Reads the rows of an export as they were at its entry, a few at a time, without an open cursor."""
+"""Reads the rows of an export as they were at the export's entry, a few at a time, without an open cursor."""
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator

@@ -12,7 +12,7 @@ from memoryhub.models import Import, ImportItem, ImportState
 def folder_of(job: Import) -> str:
     """Return the name of the folder that contains all files of an archive; "" if there is none.
 
-    It is also "" if the import has more than plain files.
+    The name is also "" if the import has more than plain files.
     """
     if job.source != "zip" or job.state != ImportState.PREVIEW:
         return ""
