@@ -54,17 +54,13 @@ class Delta:
 
 @dataclass(slots=True)
 class Counted:
-    """The counts of some entries. `seq` and `at` belong to the last counted entry (None: no entry).
+    """The counts of some entries."""
 
-    `calls` has the values of each entry that metrics need. `activity` counts entries by (day, author, command,
-    outcome). `growth` has the changes of memories by day.
-    """
-
-    seq: int
-    at: datetime | None = None
-    calls: list[Call] = field(default_factory=list)
-    activity: Counter[Key] = field(default_factory=Counter)
-    growth: dict[date, Delta] = field(default_factory=dict)
+    seq: int  # of the last counted entry
+    at: datetime | None = None  # of the last counted entry (None: no entry)
+    calls: list[Call] = field(default_factory=list)  # the values of each entry that metrics need
+    activity: Counter[Key] = field(default_factory=Counter)  # entries by (day, author, command, outcome)
+    growth: dict[date, Delta] = field(default_factory=dict)  # the changes of memories by day
 
     def rolled_up(self) -> Counter[Key]:
         """Return the activity, with added sums for all authors and all commands."""

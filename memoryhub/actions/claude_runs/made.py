@@ -38,20 +38,15 @@ LOST = "Retention has removed the version from which Claude started, so this cha
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A memory that the run created, changed or deleted.
+    """A memory that the run created, changed or deleted."""
 
-    `memory` and `version` are ids in the original store (None: a new memory). `path` is the original's path, or that of
-    a new memory. `new_path` and `content` are None if the path or the text did not change. `is_lost`: the original
-    version was removed later.
-    """
-
-    memory: str | None
+    memory: str | None  # ids in the original store; None for a new memory
     version: str | None
-    path: str
-    content: str | None = None
-    new_path: str | None = None
+    path: str  # the original's path, or that of a new memory
+    content: str | None = None  # None: not changed
+    new_path: str | None = None  # None: not changed
     deletes: bool = False
-    is_lost: bool = False
+    is_lost: bool = False  # the original version was removed later
 
 
 @dataclass(slots=True)

@@ -88,34 +88,26 @@ NOWHERE = State(None, None, 0, "")
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One memory in a plan: its state now, and its possible states.
-
-    `then` is its state after APPLY, `before` its state after BEFORE (None: not offered). `head` and `number` are those
-    of the newest version. The first of `choices` is proposed. The legal hold `held` forbids the choices `refused`.
-
-    Where versions are undone, `cancelled` are versions of earlier undos that are skipped too. `later` are all other
-    versions since the first undone one, the oldest first. BEFORE drops `later_lines` of their lines (None: not
-    counted). In a restore, `version` is the id of the wanted version, `later` are the newest of the versions after it,
-    and `more_later` counts the others. In a proposal, `replaced` and `cut` are ids of the agent's changes that its
-    later changes replaced, completely or in part.
-    """
+    """One memory in a plan: its state now, and its possible states."""
 
     memory: str
-    head: str
-    number: int
+    head: str  # the id of the newest version
+    number: int  # the number of the newest version
     now: State
-    then: State
-    before: State | None = None
+    then: State  # after APPLY
+    before: State | None = None  # after BEFORE (None: not offered)
+    # in an undo: the other versions since the first undone one, oldest first
+    # in a restore: the newest of the versions after `version`
     later: tuple[MemoryVersion, ...] = ()
-    more_later: int = 0
-    version: str = ""
-    cancelled: frozenset[str] = frozenset()
-    later_lines: int | None = 0
+    more_later: int = 0  # in a restore: how many versions after `version` are not in `later`
+    version: str = ""  # in a restore: the id of the wanted version
+    cancelled: frozenset[str] = frozenset()  # in an undo: versions of earlier undos that are skipped too
+    later_lines: int | None = 0  # lines of `later` that BEFORE drops (None: not counted)
     problem: Problem = Problem.NONE
-    choices: tuple[Choice, ...] = (Choice.APPLY, Choice.KEEP)
-    replaced: tuple[str, ...] = ()
-    cut: tuple[str, ...] = ()
-    refused: tuple[Choice, ...] = ()
+    choices: tuple[Choice, ...] = (Choice.APPLY, Choice.KEEP)  # the first one is proposed
+    replaced: tuple[str, ...] = ()  # in a proposal: ids of the agent's changes that its later changes replaced
+    cut: tuple[str, ...] = ()  # in a proposal: ids of changes that later ones replaced in part
+    refused: tuple[Choice, ...] = ()  # choices that `held` forbids
     held: Hold | None = None
 
     @property

@@ -29,13 +29,7 @@ class NoSuchStore(Exception):
 
 @dataclass(slots=True)
 class Tree:
-    """A locked store: its rules and limits, its totals, and the act that changes it.
-
-    `path_rules` and `rules` (the store's, the hub's) are JSON texts. `kept_out` lists (kind, value); `masked` is a new
-    text before and after its masking. `looked`, `clean`, `at_hand` and `resolved_ahead` were read before the store was
-    locked. `ended` are open findings that the act itself resolves. If `asks`, a person who writes flagged text must
-    give a `reason`. With a `sight`, only memories that the actor sees are read.
-    """
+    """A locked store: its rules and limits, its totals, and the act that changes it."""
 
     store: str
     act: Act
@@ -43,8 +37,8 @@ class Tree:
     overwrite: bool
     proposes_without_error: bool
     shows_proposed: bool
-    path_rules: str
-    rules: tuple[str, str | None]
+    path_rules: str  # JSON text
+    rules: tuple[str, str | None]  # for sensitive text: the store's and the hub's, as JSON texts
     limits: limits.Limits
     memories: int
     total_bytes: int
@@ -52,18 +46,18 @@ class Tree:
     now: object
     made: list[Version] = field(default_factory=list)
     changed: list[settling.Changed] = field(default_factory=list)
-    kept_out: list[tuple[str, str]] = field(default_factory=list)
-    masked: tuple[str, str] | None = None
+    kept_out: list[tuple[str, str]] = field(default_factory=list)  # (kind, value)
+    masked: tuple[str, str] | None = None  # a new text before and after its masking
     overridden: list[str] = field(default_factory=list)
-    asks: bool = False
+    asks: bool = False  # whether a person who writes flagged text must give a `reason`
     reason: str | None = None
     frozen: freezing.Frozen | None = None
-    sight: Sight | None = None
-    looked: Looked = field(default_factory=dict)
+    sight: Sight | None = None  # if set, only memories that the actor sees are read
+    looked: Looked = field(default_factory=dict)  # this and the next three were read before the lock
     clean: Clean = NOTHING_CLEAN
     at_hand: StoredMemory | None = None
     resolved_ahead: settling.Resolved | None = None
-    ended: list[Finding] = field(default_factory=list)
+    ended: list[Finding] = field(default_factory=list)  # open findings that the act itself resolves
 
     @property
     def ruling(self) -> Ruling:

@@ -46,17 +46,13 @@ class NotScrubbed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Remains:
-    """The state of the clean-up. `since` is when copies began to exist (None: there are none).
+    """The state of the clean-up."""
 
-    `size` is the size of the file in bytes. `hour` is the hour (UTC) that the administrator chose, and `asked` says
-    whether someone requested the clean-up. `begun_at` is the time of the last attempt.
-    """
-
-    since: datetime | None
-    size: int
-    hour: int
-    asked: bool
-    begun_at: datetime | None
+    since: datetime | None  # when copies began to exist (None: there are none)
+    size: int  # of the file, in bytes
+    hour: int  # (UTC) that the administrator chose
+    asked: bool  # whether someone requested the clean-up
+    begun_at: datetime | None  # the time of the last attempt
 
     @property
     def is_large(self) -> bool:

@@ -22,25 +22,20 @@ MOST_STEPS = 300
 
 @dataclass(slots=True)
 class History:
-    """A memory's history, replayed step by step: `real` as it was, `left` without the undone versions.
+    """A memory's history, replayed step by step: as it was, and without the undone versions."""
 
-    Each is the last state in which the memory existed (None: never). `conflict`: a later change overlaps with an undone
-    one. `gone`: a needed text no longer exists. `unmerged`: a merge would be too much work. `for_lines`: the memory
-    exists only because of undone versions, so `left` has only lines of others. `texts` is {SHA-256 of a text with
-    undone lines: the text without them}. `first` is the number of the first undone version.
-    """
-
-    real: State | None
-    left: State | None
+    real: State | None  # as it was: the last state in which the memory existed (None: never)
+    left: State | None  # the same without the undone versions
     real_is_there: bool
     left_is_there: bool
     memory: Memory
-    first: int
+    first: int  # the number of the first undone version
     work: Work
-    unmerged: bool = False
-    conflict: bool = False
-    gone: bool = False
-    for_lines: bool = False
+    unmerged: bool = False  # a merge would be too much work
+    conflict: bool = False  # a later change overlaps with an undone one
+    gone: bool = False  # a needed text no longer exists
+    for_lines: bool = False  # only undone versions made the memory, so `left` has only lines of others
+    # by the SHA-256 of a text with undone lines: the state without them
     texts: dict[str, tuple[State | None, bool, bool]] = field(default_factory=dict)
 
     @classmethod

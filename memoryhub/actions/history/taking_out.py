@@ -19,18 +19,13 @@ from memoryhub.pure.text.line_removal import without_lines
 
 @dataclass(frozen=True, slots=True)
 class TakeOut:
-    """A plan that removes the lines with a finding's value from its memory.
+    """A plan that removes the lines with a finding's value from its memory."""
 
-    `change` is the change of that memory. `rest` is the plan for the other memories with undone versions. `text` is the
-    memory's text after these undos, with the `lines` to remove. `emptied` are the unreviewed versions of which no line
-    is left.
-    """
-
-    change: Change
-    rest: Plan
-    text: str
-    lines: tuple[int, ...]
-    emptied: tuple[str, ...]
+    change: Change  # of that memory
+    rest: Plan  # for the other memories with undone versions
+    text: str  # the memory's text after the undos
+    lines: tuple[int, ...]  # the lines of `text` to remove
+    emptied: tuple[str, ...]  # the unreviewed versions of which no line is left
 
     @property
     def plan(self) -> Plan:

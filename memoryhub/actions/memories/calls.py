@@ -100,18 +100,14 @@ class Viewed(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """The result of a call. `text` is the answer; `ok` is False if it is an error. `seq` is that of the entry.
+    """The result of a call."""
 
-    `usage` is that of the store after the call. `replayed`: the call was a repetition. `viewed` is set for a view, if
-    the store shows agents their proposed changes.
-    """
-
-    text: str
-    ok: bool
-    seq: int
-    usage: Usage
-    replayed: bool = False
-    viewed: Viewed | None = None
+    text: str  # the answer
+    ok: bool  # False if the answer is an error
+    seq: int  # of the call's entry
+    usage: Usage  # of the store after the call
+    replayed: bool = False  # the call was a repetition
+    viewed: Viewed | None = None  # set for a view, if the store shows agents their proposed changes
 
 
 def digest_of_key(secret: str) -> str:

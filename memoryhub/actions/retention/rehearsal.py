@@ -25,26 +25,21 @@ APPROVED = (None, ReviewState.APPROVED, ReviewState.EDITED)
 
 @dataclass(slots=True)
 class Item:
-    """A removal. It is due at `due_at`, which is `days` after `since`, by the rule `rule`.
-
-    `memory` and `path` are empty for audit entries. `policy` is empty for the default grace. `count` is 1 for a memory;
-    otherwise it is the number of versions, or of entries up to the seq `up_to`. `last_read_by` is set only by
-    `with_readers`.
-    """
+    """A removal that is due by a rule."""
 
     removal: Removal
-    memory: str
-    path: str
-    policy: str
+    memory: str  # "" for audit entries
+    path: str  # "" for audit entries
+    policy: str  # "" for the default grace
     rule: str
     days: int
     since: datetime
-    due_at: datetime
-    count: int = 1
+    due_at: datetime  # `days` after `since`
+    count: int = 1  # 1 for a memory, else how many versions or entries
     bytes: int = 0
     last_read_at: datetime | None = None
-    last_read_by: str | None = None
-    up_to: int | None = None
+    last_read_by: str | None = None  # set only by `with_readers`
+    up_to: int | None = None  # the seq of the last entry to remove
 
 
 class Totals(NamedTuple):

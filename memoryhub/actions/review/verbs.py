@@ -21,29 +21,24 @@ WHO = Role.CURATOR
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """One decision. `name` is the command of its entry, `state` the version's new state (None: about the memory).
+    """One decision about versions or memories."""
 
-    `ask` and `did` return the words for a number of versions; without them, a verb applies only to a single version.
-    The words in `by` follow a person's name. `badge` is shown beside the version. A verb with `is_answer` ends the wait
-    for a review, and can be taken back.
-    """
-
-    name: str
+    name: str  # the command of its entry
     decision: Decision
     icon: str
     done: Words
-    state: ReviewState | None = None
+    state: ReviewState | None = None  # the version's new state (None: it is about the memory)
     label: Words = ""
     key: str = ""
     anyway: Words = ""
-    by: Words = ""
-    badge: Words = ""
+    by: Words = ""  # follows a person's name
+    badge: Words = ""  # shown beside the version
     badge_class: str = "approved"
     selected: Words = ""
     everything: Words = ""
-    ask: Counted | None = None
+    ask: Counted | None = None  # this and `did` return the words for a number of versions; None: only for one
     did: Counted | None = None
-    is_answer: bool = False
+    is_answer: bool = False  # ends the wait for a review, and can be taken back
     takes_earlier: bool = False
     changes_text: bool = False
     needs_note: bool = False

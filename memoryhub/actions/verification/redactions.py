@@ -11,18 +11,15 @@ from memoryhub.pure import chain
 
 @dataclass(slots=True)
 class Redacted:
-    """The redactions that concern a range of entries. `told` is {seq: the redactions that this entry recorded}.
+    """The redactions that concern a range of entries."""
 
-    `removed` is {seq: the redactions in place of the entry's removed versions}. `of_version` and `of_field` have the
-    newest redaction of each version and of each field (seq, name). `gone` has the ids of redacted or removed versions
-    that the entries showed.
-    """
-
+    # those that the entry with this seq recorded
     told: dict[int, list[Redaction]] = field(default_factory=lambda: defaultdict(list))
+    # those in place of the entry's removed versions
     removed: dict[int, list[Redaction]] = field(default_factory=lambda: defaultdict(list))
-    of_version: dict[str, Redaction] = field(default_factory=dict)
-    of_field: dict[tuple[int, str], Redaction] = field(default_factory=dict)
-    gone: set[str] = field(default_factory=set)
+    of_version: dict[str, Redaction] = field(default_factory=dict)  # the newest of each version
+    of_field: dict[tuple[int, str], Redaction] = field(default_factory=dict)  # the newest of each field (seq, name)
+    gone: set[str] = field(default_factory=set)  # ids of redacted or removed versions that the entries showed
 
     def fields(self, seq: int) -> set[str]:
         """Return the names of the redacted fields of an entry."""

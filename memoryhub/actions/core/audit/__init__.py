@@ -87,16 +87,11 @@ class Version(NamedTuple):
 
 
 class Record(NamedTuple):
-    """The result of an act, as its audit entry stores it.
-
-    The entry stores a commitment to `answer`, and the answer itself unless it can be `rendered` again. `redactions` are
-    the commitments of the Redaction rows, sorted by the ids of the rows. `has_notes` says whether the memory has
-    undelivered notes; it is not stored. `text` is the text of the new version; the stored input then lacks it.
-    """
+    """The result of an act, as its audit entry stores it."""
 
     command: str | None
     ok: bool = True
-    answer: str | None = None
+    answer: str | None = None  # the entry stores a commitment to it
     path: str | None = None
     new_path: str | None = None
     memory: str | None = None
@@ -106,11 +101,11 @@ class Record(NamedTuple):
     last_line: int | None = None
     cut: bool | None = None
     replay_of: int | None = None
-    rendered: bool = False
+    rendered: bool = False  # the answer itself is not stored, because it can be rendered again
     versions: tuple[Version, ...] = ()
-    redactions: tuple[str, ...] = ()
-    has_notes: bool = False
-    text: str | None = None
+    redactions: tuple[str, ...] = ()  # the commitments of the Redaction rows, sorted by the ids of the rows
+    has_notes: bool = False  # whether the memory has undelivered notes; not stored
+    text: str | None = None  # the text of the new version, which the stored input then lacks
 
     def given(self, input: str | None) -> "Record":
         """Return the record with the call's input, as JSON text."""

@@ -19,25 +19,20 @@ class Scope(Flag):
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command and its words in the audit.
-
-    If `words` contain values, `did` is a short form without values. `refused` describes a failed attempt; `event` is
-    the webhook event of a success. `also` is {field of the entry's input with version ids: further event}. `counts` is
-    a field of the input with several values, and `several` returns the words for their number. The sentence of a tool
-    call uses only commands with `by_agents`.
-    """
+    """A command and its words in the audit."""
 
     name: str
     words: Words | tuple[Words, ...] = ()
-    refused: Words = ""
-    several: Callable[[int], str] | None = None
-    counts: str = ""
+    refused: Words = ""  # for a failed attempt
+    several: Callable[[int], str] | None = None  # returns the words for a number of values
+    counts: str = ""  # the field of the input whose values `several` counts
     scope: Scope = Scope.STORE
-    event: str = ""
+    event: str = ""  # the webhook event of a success
+    # further webhook events, by the field of the input with their version ids
     also: Mapping[str, str] = field(default_factory=dict)
     # An agent can send any text as a command.
     by_agents: bool = False
-    did: Words = ""
+    did: Words = ""  # a short form without values, if `words` contain values
 
     @property
     def label(self) -> str:

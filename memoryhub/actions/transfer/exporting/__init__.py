@@ -31,21 +31,16 @@ TYPES = {"zip": "application/zip", "jsonl": "application/jsonl", "git": "applica
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The content and the form of an export: a selection, or a directory (`path`; `""` is the whole store).
-
-    With `masked`, values are masked as on pages, and the audit is left out. With `governance`, the export has the
-    comments on memories and, for a whole store, its proposals and path rules. With `proofs`, or with the audit,
-    versions have the values that a verification needs. `signed`: the download is signed; it must contain the audit.
-    """
+    """The content and the form of an export: a selection, or a directory."""
 
     form: str
-    path: str = ""
+    path: str = ""  # of the directory; "" is the whole store
     chosen: Chosen | None = None
     history: bool = True
-    masked: bool = False
-    governance: bool = False
-    proofs: bool = False
-    signed: bool = False
+    masked: bool = False  # values are masked as on pages, and the audit is left out
+    governance: bool = False  # with comments and, for a whole store, proposals and path rules
+    proofs: bool = False  # versions have the values for a verification (always with the audit)
+    signed: bool = False  # the download is signed; it must contain the audit
 
     @property
     def has_comments(self) -> bool:

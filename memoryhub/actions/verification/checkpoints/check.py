@@ -17,17 +17,13 @@ LINES = 1_000
 
 @dataclass(slots=True)
 class Checked:
-    """The result of checking the files. `chains` are the ids of the chains in the files.
+    """The result of checking the files."""
 
-    `files` are the problems of the files themselves. `absent` are the numbers of the oldest segments, if these are kept
-    elsewhere. `lost` are the names of needed audit keys that the hub does not have. `problems` is {chain: (seq,
-    sentence)} with the first wrong entry of each chain.
-    """
-
-    chains: set[str] = field(default_factory=set)
-    files: list[str] = field(default_factory=list)
-    absent: list[int] = field(default_factory=list)
-    lost: set[str] = field(default_factory=set)
+    chains: set[str] = field(default_factory=set)  # ids of the chains in the files
+    files: list[str] = field(default_factory=list)  # the problems of the files themselves
+    absent: list[int] = field(default_factory=list)  # numbers of the oldest segments, if these are kept elsewhere
+    lost: set[str] = field(default_factory=set)  # names of needed audit keys that the hub does not have
+    # (seq, sentence) of the first wrong entry, by chain
     problems: dict[str, tuple[int, str]] = field(default_factory=dict)
 
 
