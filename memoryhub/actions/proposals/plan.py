@@ -23,9 +23,9 @@ _OVER = (Choice.KEEP, Choice.BEFORE)
 def proposal_plan(proposal: Proposal, work: Work | None = None) -> Plan:
     """Return the plan that merges a proposal into the current memories.
 
-    In a conflict, BEFORE prefers the proposed change to newer changes. A change can only be refused if a text no longer
-    exists, or if the merge takes more than PLAN_WORK or the rest of `work`. A change that its memory already has is
-    left out.
+    In a conflict, BEFORE prefers the proposed change to newer changes. A change cannot be merged, only refused, if a
+    text no longer exists. The same applies if the merge takes more than PLAN_WORK or the rest of `work`. A change that
+    its memory already has is left out.
     """
     with snapshot():
         changes = list(ProposedChange.objects.of_proposal(proposal))
@@ -123,7 +123,7 @@ def _place(now: State, steps: Sequence[ProposedChange]) -> tuple[str, bool]:
 
 
 def _impossible(memory: Memory, now: State, problem: Problem) -> Change:
-    """Return a change that can only be refused."""
+    """Return a change that can be refused, but not merged."""
     return Change(memory.pk, memory.head_id, memory.version_count, now, now, problem=problem, choices=(Choice.KEEP,))
 
 

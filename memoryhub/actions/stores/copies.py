@@ -60,7 +60,7 @@ def fill(copy_id: str, original: str, seq: int, at: datetime) -> int | None:
     """Copy the next memories of a store as they were after its entry `seq`, in one short transaction.
 
     Return None if more are left; otherwise the seq of the copy's newest entry. A text that was redacted or removed
-    since is left out. Raises ToolError for a limit, and NoSuchStore.
+    since that entry is left out. Raises ToolError for a limit, and NoSuchStore.
     """
     with tree.locked(copy_id, Act(Actor.system("copy"), Door.WEB, at)) as store:
         last = Memory.objects.filter(store_id=copy_id).order_by("-path").values_list("path", flat=True).first()

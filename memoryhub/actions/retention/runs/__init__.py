@@ -176,7 +176,7 @@ def undo(run_id: str, act: Act) -> int:
 
 
 def due_runs(at: datetime) -> list[Run]:
-    """Create a run for every store, and for the hub's audit, with due items. Return the runs."""
+    """Create a run for every store that has due items, and for the hub's audit if it has some. Return the runs."""
     moved = clock.has_moved(at)
     act = Act(Actor.system("retention"), Door.COMMAND, at)
     made = []
