@@ -58,8 +58,8 @@ def is_removed(steps: Sequence[ProposedChange]) -> bool:
 def wishes_of(steps: Sequence[ProposedChange], bases: Bases) -> dict[str, Wish]:
     """Return {id of a change: the text that it asks for, with the text on which it is based}.
 
-    Changes of texts that no longer exist are left out. If the newest change restores a deleted memory, it is the only
-    one; older restores are left out.
+    Changes of texts that no longer exist are left out. If the newest change restores a deleted memory, the result has
+    only that change. Older restores are left out.
     """
     asked = [step for step in steps if step.content is not None]
     if asked and asked[-1].base in bases.deletions:

@@ -44,7 +44,7 @@ def replay(webhook_id: str, delivery_id: str, act: Act) -> bool:
 
 
 def replay_failed(webhook_id: str, since: datetime, act: Act) -> int:
-    """Send the failed deliveries again that were created after the moment `since`; return how many.
+    """Send again the failed deliveries that were created after the moment `since`; return how many.
 
     At most MOST_REPLAYED are sent, the oldest first. Raises IsPaused.
     """
