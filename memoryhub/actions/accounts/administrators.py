@@ -25,9 +25,10 @@ def set_administrator(
 ) -> bool:
     """Make a person an administrator of the hub, or take this role away. Return whether the role changed.
 
-    A person who loses the role also loses open invitations and requests. The keys that `revoke` returns are revoked,
-    and the webhooks that `pause` returns are paused. Raises LastAdministrator (with `keep_one`) if no active
-    administrator would remain. Raises RightLost if `actor` is a person who may not govern the hub.
+    Without the role, invitations that the person may no longer grant end, and so do the person's requests for a second
+    person. The keys that `revoke` returns are revoked, and the webhooks that `pause` returns are paused. Raises
+    LastAdministrator (with `keep_one`) if no active administrator would remain. Raises RightLost if `actor` is a person
+    who may not govern the hub.
     """
     act = Act(actor, door, at)
     with writing():

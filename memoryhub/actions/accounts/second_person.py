@@ -199,6 +199,7 @@ def lapse(user: User, at: datetime) -> None:
 
     Call it in the transaction in which the person loses the right, before that act's entry is written.
     """
+    # Otherwise the requests would count again if the person got the right back.
     open_ones = ActRequest.objects.filter(
         state__in=(ActRequestState.WAITING, ActRequestState.ALLOWED), expires_at__gt=at
     )

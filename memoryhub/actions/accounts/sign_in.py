@@ -72,6 +72,7 @@ def may_use_password(user: User) -> bool:
     """
     if not settings.MEMORYHUB_OIDC_ONLY:
         return True
+    # With a password, the provider could no longer shut out a person who has an identity there.
     return user.is_superuser and not user.identities.filter(issuer=settings.MEMORYHUB_OIDC_ISSUER).exists()
 
 

@@ -100,6 +100,7 @@ def _person(known_as: Known, grants: Collection[Grant], at: datetime) -> User:
 
 def _take_over(user: User, at: datetime) -> None:
     """End every old way into an account, after the provider has verified the account's e-mail address."""
+    # Someone else may have made the account, with an invitation to this address.
     user.password = make_password(None)
     user.save(update_fields=["password"])
     end(user.browsers.all(), user, at=at)

@@ -51,6 +51,7 @@ def withdraw_lapsed(maker: User, act: Act, heads: Mapping[str, audit.ChainHead])
     """
     if not _unused(maker, act.at).exists():
         return
+    # Otherwise the invitations would work again if the person regained the right.
     open_ones = Invitation.objects.open(act.at).filter(made_by=maker)
     for invitation in _unused(maker, act.at).exclude(pk__in=open_ones.values("pk")).order_by("id"):
         head = heads.get(invitation.store_id or "") or audit.lock_hub()
@@ -59,6 +60,7 @@ def withdraw_lapsed(maker: User, act: Act, heads: Mapping[str, audit.ChainHead])
 
 def withdraw_those_to(user: User, store: MemoryStore, head: audit.ChainHead, act: Act) -> None:
     """Withdraw the invitations to a store for a person. Call it in the transaction that lowers the person's role."""
+    # Otherwise an older invitation could give the higher role back.
     for invitation in Invitation.objects.unused(act.at).filter(store=store, user=None, email=user.email).order_by("id"):
         _end(invitation, head, act)
 

@@ -40,8 +40,8 @@ LOST = "Retention has removed the version from which Claude started, so this cha
 class Made:
     """A memory that the run created, changed or deleted."""
 
-    memory: str | None  # ids in the original store; None for a new memory
-    version: str | None
+    memory: str | None  # its id in the original store (None: a new memory)
+    version: str | None  # the id of the original's version (None: a new memory)
     path: str  # the original's path, or that of a new memory
     content: str | None = None  # None: not changed
     new_path: str | None = None  # None: not changed

@@ -299,6 +299,7 @@ def _is_spelt_as_before(store: tree.Tree, ready: Prepared) -> bool:
 def _erase(store: tree.Tree, ready: Prepared) -> Receipt | None:
     """Erase the hits and return the receipt. Return None, and change nothing, if newer rows have hits. Raises Held."""
     terms, found = ready.terms, ready.found
+    # The whole store was searched before the lock, because that may take long.
     newer = _search(store.store, terms, store.at, ready.seq, whole_hub=ready.whole_hub)
     if {_key(hit) for hit in newer.hits} - {_key(hit) for hit in found.hits}:
         return None

@@ -262,6 +262,7 @@ def count(store: tree.Tree, key: str, counts: int) -> int | NotRun | None:
 def _window(store: tree.Tree, key: str, counts: int) -> limits.Window | NotRun | None:
     """Return the window with `counts` more calls of the key, a refusal, or None if there is no limit."""
     row = remembered.read(lambda: sql.one(sql.CALLS, store.store, key), "calls", store.store, key)
+    # Every call comes here, and as the store is locked, the key cannot be revoked later.
     if row is None:
         return KeyRevoked()
     most = store.limits.audit_bytes

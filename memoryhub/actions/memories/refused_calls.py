@@ -30,9 +30,9 @@ def note(store_id: str, key: str, calls: int, at: datetime) -> None:
 
 
 def write() -> None:
-    """Add to the rows the calls that were refused since this function last ran. Delete rows older than KEPT.
+    """Add to the rows the calls that were refused since this function last ran.
 
-    If the counts cannot be written, they wait for the next time.
+    Older rows of the same keys are deleted after KEPT. If the counts cannot be written, they wait for the next time.
     """
     with _lock:
         counted = dict(_counts)

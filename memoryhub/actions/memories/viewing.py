@@ -54,6 +54,7 @@ def note(store_id: str, page: str, shown: Mapping[str, Collection[str]], act: Ac
     `shown` is {memory: versions}. The same view of the same person is recorded only once within AGAIN. Raises
     tree.NoSuchStore.
     """
+    # A view of a throw-away copy belongs to the original's chain: the audit of a copy is deleted with the copy.
     copied = MemoryStore.present.filter(pk=store_id).values_list("copy_of", flat=True).first()
     input = _input(page, shown, store_id if copied else None)
     if _is_repeated(copied or store_id, input, act):

@@ -39,7 +39,7 @@ class Batch(NamedTuple):
 def claim(holder: str, now: datetime) -> bool:
     """Let a process write the stream for LEASE. Return whether it may.
 
-    A lease of another process that ends more than LEASE from now is ignored.
+    A lease that ends more than LEASE from now was made with a wrong clock, and is ignored.
     """
     free = Q(stream_holder=holder) | Q(stream_until=None) | Q(stream_until__lte=now) | Q(stream_until__gt=now + LEASE)
     with writing():

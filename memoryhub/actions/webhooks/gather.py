@@ -55,6 +55,7 @@ def begin(store_id: str | None) -> None:
     Entries that another webhook still needs are not skipped. Call it in the transaction that creates or resumes the
     webhook.
     """
+    # So only one webhook begins at a time, and each sees all others.
     lock_hub()
     active = Webhook.objects.active()
     if active.filter(store=None).exists():

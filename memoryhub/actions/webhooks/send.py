@@ -233,6 +233,7 @@ def _pause_for(webhook: Webhook, answer: Answer, at: datetime) -> Pause | None:
         return None
     if answer.status == 410:
         return Pause.GONE
+    # By the hub's clock: time in which the hub did not run does not count as failing.
     return Pause.FAILING if schedule.has_failed_too_long(webhook.failing_since, at) else None
 
 

@@ -122,6 +122,7 @@ def forget_answers(store: Tree, versions: Iterable[MemoryVersion], paths: dict[s
             forget_answer(entry)
     for version in versions:
         shown = AuditEntry.objects.of_chain(store.store).filter(version=version.pk, message=None)
+        # The tool shows a version at its path while it is the newest; other doors show it by its id, even later.
         path = paths.get(version.pk)
         made = shown.of_seqs([version.seq])
         read = shown.at_path(path) if path is not None else shown
@@ -141,6 +142,7 @@ def replace_field(evidence: Evidence, entry: AuditEntry, field: str, value: str 
     """
     if field == "input":
         own_texts.count_replaced(entry, value)
+    # Read again, because the redaction of another entry may have deleted some salts.
     there = AuditEntry.objects.filter(chain=entry.chain, seq=entry.seq)
     columns = {**proofs.without_salt(there.get(), field), field: value}
     there.update(**columns)

@@ -171,6 +171,7 @@ def _page_for(sight: Sight | None, store_id: str, wanted: Wanted) -> Page:
     page = _page(store_id, wanted)
     if sight is None:
         return page
+    # The length of a page must not reveal hidden versions.
     versions, scanned = seen(store_id, sight, page.versions), len(page.versions)
     while page.next is not None and len(versions) <= wanted.limit and scanned < MOST_HIDDEN:
         page = _page(store_id, replace(wanted, after=page.next))

@@ -32,7 +32,7 @@ def handed_out(store_id: str, since: int, versions: Collection[str], until: int 
 def export_audit(chains: Sequence[str], filter: str, format: str, act: Act, *, signed: bool = False) -> tuple[str, int]:
     """Record an export of audit entries; return (chain, seq) of the record. `filter` is the text that the person typed.
 
-    The record is in the exported chain or, if there are several, in the hub's chain.
+    The record is in the chain of the exported store, or in the hub's chain if the export is not of exactly one store.
     """
     details = {"chains": list(chains), "filter": filter, "format": format, **({"signed": True} if signed else {})}
     record = Record("export_audit", input=audit.to_json(details))
