@@ -130,7 +130,6 @@ def content_of(request: ActRequest) -> Content | None:
 
 
 def ask(act: str, path: str, store: str | None, content: Content, by: Act) -> ActRequest:
-    """Store a request for an act, and return it."""
     with writing():
         head = audit.lock_hub()
         request = ActRequest.objects.create(

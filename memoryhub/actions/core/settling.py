@@ -271,7 +271,6 @@ def _place(finding: Finding, change: Changed, texts: Mapping[str, str]) -> _Plac
 
 
 def _values(store_id: str, findings: Sequence[Finding]) -> dict[str, str]:
-    """Return {finding id: value}."""
     by_version: dict[str, list[Finding]] = defaultdict(list)
     for finding in findings:
         by_version[finding.version_id].append(finding)

@@ -127,9 +127,10 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Some columns of a table. `escaped`: they contain ASCII-escaped JSON. `rows` returns the rows of a store.
+    """Some columns of a table. `rows` returns the rows of a store.
 
-    For a table that grows, `since` returns only the rows that entries after a seq wrote.
+    `escaped` says that the columns contain ASCII-escaped JSON. For a table that grows, `since` returns only the rows
+    that entries after a seq wrote.
     """
 
     kind: str

@@ -32,7 +32,8 @@ def note(store_id: str, key: str, calls: int, at: datetime) -> None:
 def write() -> None:
     """Add to the rows the calls that were refused since this function last ran.
 
-    Older rows of the same keys are deleted after KEPT. If the counts cannot be written, they wait for the next time.
+    Rows of the same keys that are older than KEPT are deleted. If the counts cannot be written, they wait for the next
+    time.
     """
     with _lock:
         counted = dict(_counts)

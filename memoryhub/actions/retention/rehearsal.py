@@ -175,7 +175,7 @@ def live(rules: Rules) -> Iterator[Row]:
 
 
 def facts_of(row: Row) -> Facts:
-    """Return the facts in a row of `live`."""
+    """Return the facts in a row that `live` yields."""
     approved = len(row) > len(_LIVE) and row[-1] in APPROVED
     return Facts(row[0], *row[2:6])._replace(approved=approved)
 
