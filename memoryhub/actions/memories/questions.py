@@ -1,6 +1,6 @@
 """The reads of a tool call. On PostgreSQL, all of them are sent in one round trip, with the lock of the store.
 
-This module never changes the result of a call: a call that needs a missing read sends that read itself.
+This module never changes the result of a call. If a read that a call needs is not here, the call sends it alone.
 `tests/api/tool_calls/test_round_trips.py` counts the round trips.
 """
 

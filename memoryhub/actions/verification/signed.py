@@ -83,7 +83,7 @@ def _size(chain_id: str) -> int:
 
 
 def _not_checked(size: int) -> str:
-    """Return a sentence about a chain of `size` entries that was not verified: the download has too many entries."""
+    """Return the sentence for a chain of `size` entries that a download does not verify, because there are too many."""
     run = runs.last()
     if run is None:
         before = "it has recorded no check"
