@@ -15,8 +15,8 @@ def parts_of(url: str) -> SplitResult:
 
 
 def database_of(url: str) -> dict[str, Any]:
-    """Return Django's settings for the URL of a database. For a wrong URL, these are the settings of the
-    dummy backend; a system check reports the URL."""
+    """Return Django's settings for the URL of a database. A wrong URL gives the dummy backend; a system check reports
+    it."""
     try:
         database = dict(dj_database_url.parse(url)) if "," not in parts_of(url).netloc else _with_several_hosts(url)
     except (ValueError, KeyError):
@@ -28,8 +28,7 @@ def database_of(url: str) -> dict[str, Any]:
 
 
 def _with_several_hosts(url: str) -> dict[str, Any]:
-    """Return Django's settings for a URL with several hosts, such as postgres://user@one:5432,two/name. The hosts are
-    tried in this order."""
+    """Return Django's settings for a URL with several hosts, such as postgres://user@one:5432,two/name."""
     parts = parts_of(url)
     user, at, hosts = parts.netloc.rpartition("@")
     named = [host.rpartition(":")[::2] if ":" in host else (host, "") for host in hosts.split(",")]

@@ -57,8 +57,11 @@ def request_id(get_response: GetResponse) -> GetResponse:
 
 
 def forwarded_headers(get_response: GetResponse) -> GetResponse:
-    """Remove X-Forwarded-Proto and X-Forwarded-For unless a trusted proxy sent the request: any client can write these
-    headers. If X-Forwarded-Proto has several protocols, keep the one that the outermost trusted proxy reports."""
+    """Remove X-Forwarded-Proto and X-Forwarded-For unless a trusted proxy sent them: any client can write these
+    headers.
+
+    Of several protocols, keep the one that the outermost trusted proxy reports.
+    """
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         if not proxies.is_trusted(str(request.META.get("REMOTE_ADDR") or ""), settings.TRUSTED_PROXIES):
@@ -72,10 +75,8 @@ def forwarded_headers(get_response: GetResponse) -> GetResponse:
 
 
 def private_answers(get_response: GetResponse) -> GetResponse:
-    """Forbid browsers and proxies to cache an answer or guess its type.
-
-    A static file says itself how long it may be cached; the answer for a missing one is treated as a page.
-    """
+    """Forbid browsers and proxies to cache an answer or guess its type. A static file says itself how long it is
+    cached."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         response = get_response(request)
@@ -87,8 +88,7 @@ def private_answers(get_response: GetResponse) -> GetResponse:
 
 
 def compressed_pages(get_response: GetResponse) -> GetResponse:
-    """Compress pages for browsers that accept it. Django adds random bytes, so that the length does not give away what
-    is on a page."""
+    """Compress pages for browsers that accept it. Django adds random bytes to hide the length of the page."""
     compressor = GZipMiddleware(get_response)
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
@@ -112,8 +112,7 @@ def no_nul(get_response: GetResponse) -> GetResponse:
 
 
 def no_keys(get_response: GetResponse) -> GetResponse:
-    """Redirect from an address that contains a whole key, such as a search for it, to the page that says what to do
-    about the key. So no page repeats the key, and the key stays in no history."""
+    """Redirect from an address that contains a whole key to a page about it. So no page and no history has the key."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         if request.method not in ("GET", "HEAD") or not WHOLE.search(request.META.get("QUERY_STRING", "")):
@@ -142,8 +141,8 @@ def content_security_policy(get_response: GetResponse) -> GetResponse:
 
 
 def signed_in_browser(get_response: GetResponse) -> GetResponse:
-    """Sign people out whose session in this browser has ended: by its age, by a pause, or on the page that lists the
-    browsers. After an error of the hub, the form that was sent may be sent again."""
+    """Sign people out whose session in this browser has ended. After an error of the hub, the sent form may be sent
+    again."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         if request.session.get(SESSION_KEY):
@@ -178,8 +177,7 @@ def time_zone(get_response: GetResponse) -> GetResponse:
 
 
 def final_slash(get_response: GetResponse) -> GetResponse:
-    """For people who are signed in, redirect an address with a slash too many at its end to the page without this
-    slash."""
+    """For people who are signed in, redirect an address with a slash too many at its end."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         response = get_response(request)
@@ -208,8 +206,7 @@ def wrong_methods(get_response: GetResponse) -> GetResponse:
 
 
 def recorded_views(get_response: GetResponse) -> GetResponse:
-    """Write the audit entry of a page that shows texts of memories, before the page is sent. A page that cannot be
-    recorded is not sent."""
+    """Write the audit entry of a page that shows texts of memories. A page that cannot be recorded is not sent."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         response = get_response(request)
@@ -223,8 +220,7 @@ def recorded_views(get_response: GetResponse) -> GetResponse:
 def back_to_the_page(get_response: GetResponse) -> GetResponse:
     """After the next sign-in, lead a person back to the page from which the request came.
 
-    This is for requests with an expired sign-in that ask for a part of a page or send a form, because their own address
-    may not be a page.
+    This is for expired sign-ins in requests that send a form or ask for a part of a page.
     """
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
@@ -256,7 +252,7 @@ def _is_for_a_part(request: HttpRequest) -> bool:
 
 
 def answers_to_htmx(get_response: GetResponse) -> GetResponse:
-    """Set `Vary`. For htmx, also redirect when the sign-in has expired, and show the page of an error in the alerts."""
+    """Set `Vary`. For htmx, also redirect when the sign-in has expired, and show errors in the alerts."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         response = get_response(request)

@@ -89,15 +89,14 @@ def _after(last: datetime | None) -> datetime | None:
 
 
 def _whole(store_id: str, entries: list[AuditEntry]) -> list[Json]:
-    """Return the entries as JSON, newest first. They are read from the database again, because `entries` lack their
-    long columns."""
+    """Return the entries as JSON with their long columns, newest first."""
     found = AuditEntry.objects.of_chain(store_id).of_seqs(entry.seq for entry in entries).newest()
     return [as_json(entry, full=True) for entry in found]
 
 
 def as_json(entry: AuditEntry, *, full: bool = False) -> Json:
-    """Return an entry as JSON. Its keys are named like the columns. `input` and `message`, which can be long, are null
-    unless `full` is true."""
+    """Return an entry as JSON; its keys are named like the columns. `input` and `message` are null unless `full` is
+    true."""
     same = {name: getattr(entry, name) for name in SAME}
     given, size = keeping.parts(_value(entry.input) if full else None)
     return {

@@ -1,7 +1,6 @@
 """Reads the operations declared on django-ninja's routers; the only module that uses Ninja's internals.
 
-Ninja has no public way to list operations. If an update changes these internals, the hub does not start and reports
-what is missing.
+If an update of Ninja changes these internals, the hub does not start and reports what is missing.
 """
 
 from collections.abc import Callable
@@ -19,8 +18,7 @@ class NinjaHasChanged(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """One operation: its function, its address under /v1, its methods, and its requirements `needs` (the `auth` of its
-    declaration)."""
+    """One operation: its function, its address under /v1, its methods, and what it `needs` of the key."""
 
     function: Callable[..., Any]
     path: str

@@ -57,10 +57,7 @@ def _find(store_id: str, version_id: str, asked: Asked) -> MemoryVersion:
 
 
 def _before(version: MemoryVersion, asked: Asked) -> MemoryVersion | None:
-    """Return the previous version. None if this is the first version, or if the caller sees no earlier one.
-
-    Raises Problem (400) if the previous version is redacted.
-    """
+    """Return the previous version; None if there is none that the caller sees. Raises Problem (400) if it is redacted."""
     earlier = MemoryVersion.objects.filter(store_id=version.store_id, memory_id=version.memory_id)
     sight = sight_in(version.store_id, asked.caller.actor, asked.at)
     (found,) = reading.newest_seen(earlier.filter(number__lt=version.number), sight, 1) or (None,)
@@ -96,8 +93,8 @@ def _difference(version: MemoryVersion, before: MemoryVersion | None, context: i
 class _Piece:
     """The part of a comparison that one answer holds: rows, and the gaps between them.
 
-    `at` are the numbers of the last old and the last new line before the part. `following` is how many rows of the
-    comparison come before the next part (None: this is the last part).
+    `at` are the numbers of the last old and the last new line before the part. `following` is the number of rows before
+    the next part; None if this is the last part.
     """
 
     parts: list[Row | Gap] = field(default_factory=list)
@@ -124,8 +121,7 @@ def _piece(diff: Diff, after: int) -> _Piece:
 
 
 def _reached(part: Row | Gap, at: tuple[int, int]) -> tuple[int, int]:
-    """Return the numbers of the last old and the last new line at the end of a row or gap. `at` are these numbers
-    before it."""
+    """Return the numbers of the last old and new line at the end of a row or gap. `at` are the numbers before it."""
     if isinstance(part, Gap):
         return part.old_first + part.count - 1, part.new_first + part.count - 1
     return part.old_number or at[0], part.new_number or at[1]
@@ -148,8 +144,7 @@ def _hunks(piece: _Piece) -> Iterator[Json]:
 
 
 def _hunk(rows: Sequence[Row], at: tuple[int, int]) -> Json:
-    """Return a hunk. `at` are the numbers of the last old and the last new line before it. On a side without lines, the
-    hunk starts at the number in `at`."""
+    """Return a hunk. `at` are the numbers of the last old and the last new line before it."""
     old = [row.old_number for row in rows if row.old_number is not None]
     new = [row.new_number for row in rows if row.new_number is not None]
     return {

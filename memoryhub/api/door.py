@@ -1,5 +1,4 @@
-"""The API's door. It answers requests under /v1: every error is JSON in one envelope, and every answer has a request
-id."""
+"""The API's door. It answers requests under /v1; every error is JSON in one envelope."""
 
 import logging
 from collections.abc import Callable
@@ -59,8 +58,7 @@ def answer(request: HttpRequest) -> HttpResponseBase:
 
 
 def _nothing_at(path: str) -> str:
-    """Return the sentence for an address where nothing is. For an address that ends with `audit`, it says where the
-    audit is."""
+    """Return the message for an address where nothing is."""
     if path.rstrip("/").rpartition("/")[2] == "audit":
         address = PREFIX.rstrip("/") + audit.ENTRIES
         return (

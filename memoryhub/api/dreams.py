@@ -138,8 +138,10 @@ def _found(call: Call, dream_id: str) -> ClaudeRun:
 
 
 def _inputs(body: CreateDream) -> tuple[str, Sequence[str]]:
-    """Return the id of the memory store and the ids of the sessions in `body.inputs`. Raises Problem (400) unless there
-    is exactly one of each kind, and no session id twice."""
+    """Return the id of the memory store and the ids of the sessions in `body.inputs`.
+
+    Raises Problem (400) unless there is one memory store and one list of sessions, without an id twice.
+    """
     stores = [one.memory_store_id for one in body.inputs if one.type == "memory_store"]
     sessions = [one.session_ids for one in body.inputs if one.type == "sessions"]
     if len(stores) != 1 or len(sessions) != 1:
@@ -158,11 +160,7 @@ def _model(body: CreateDream) -> str:
 
 
 def _require_may(request: HttpRequest, call: Call, store_id: str, *, updates: bool) -> None:
-    """Raise Problem (403) if the key may not start a dream on the memory store. The hub's audit records the refusal.
-
-    The key must see every memory of the store. If the dream is to create a memory store (`updates` is false), the key
-    must also reach all memory stores.
-    """
+    """Raise Problem (403) if the key may not start the dream. `updates`: the dream changes the memory store itself."""
     why = ""
     if not updates and not keys_and_roles.reaches_all(call.caller):
         why = f"{ALL_STORES} Another key may use `update_existing`."
@@ -174,7 +172,7 @@ def _require_may(request: HttpRequest, call: Call, store_id: str, *, updates: bo
 
 
 def _done(do: Callable[[], ClaudeRun], not_now: str = "") -> ClaudeRun:
-    """Return what the action `do` returns; its errors become Problems. `not_now` is the message for NotNow."""
+    """Return the run that `do` returns; its errors become Problems. `not_now` is the message for NotNow."""
     try:
         return do()
     except NoSuchSessions as error:

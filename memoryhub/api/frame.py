@@ -1,7 +1,7 @@
 """What the hub does for every operation: checks in a fixed order, values for the function, and its result as JSON.
 
-Operations are declared on Ninja's routers, which make the OpenAPI document from them. The hub runs them itself, not
-through Ninja, because the checks need another order, and because a request then takes a third of the time.
+Operations are declared on Ninja's routers, which make the OpenAPI document. The hub runs the operations itself, because
+Ninja has another order of checks and takes three times as long.
 """
 
 import inspect
@@ -50,9 +50,9 @@ encode = compact_json.writer()
 class needs:  # noqa: N801 - it reads as a word where an operation is declared
     """What an operation requires of the key.
 
-    `access` is the lowest sufficient access. `session` says whether a request with a session may do it. `all_stores`
-    says whether the key must reach all memory stores; `instead` is a sentence about what other keys may do.
-    `whole` says that no path rule may hide memories of the store from the key.
+    `access` is the lowest sufficient access. `session`: a request with a session may do it. `all_stores`: the key must
+    reach all memory stores; `instead` is a sentence about what other keys may do. `whole`: no path rule may hide
+    memories of the store from the key.
     """
 
     access: Access
@@ -140,8 +140,7 @@ class _Run:
         return f"{ALL_STORES} {self.needs.instead}".rstrip()
 
     def _caller(self, request: HttpRequest, store_id: str | None, at: datetime) -> Caller:
-        """Return the caller. Raises Problem: 401, 404, or 403 if the caller's access is not enough. The hub's audit
-        records a 403."""
+        """Return the caller. Raises Problem (401, 404, or 403 if the caller's access is not enough); a 403 is audited."""
         caller = requests.caller_of(request, store_id, at, Door.API)
         assert self.needs is not None
         if not caller.access.includes(self.needs.access):
@@ -176,8 +175,7 @@ class _Run:
 
 
 def _models(view: Callable[..., Any]) -> tuple[tuple[str, type[BaseModel]] | None, tuple[str, type[BaseModel]] | None]:
-    """Return (name, model) of the parameter for the query (`Query[Model]`) and of that for the body (`Model`); None if
-    the view has no such parameter."""
+    """Return (name, model) of the query parameter, and (name, model) of the body; None for a parameter that is missing."""
     query = body = None
     for name, hint in get_type_hints(view, include_extras=True).items():
         if name == "return":

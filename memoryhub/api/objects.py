@@ -14,7 +14,7 @@ Json = dict[str, Any]
 
 
 def directory_of(prefix: str | None) -> str:
-    """Return the path of the directory that a `path_prefix` names; raises Problem (400) if it is not valid."""
+    """Return the path of the directory that `prefix` names. Raises Problem (400) if it is not valid."""
     if prefix is None or prefix == "/":
         return paths.ROOT_DIRECTORY
     if not prefix.endswith("/"):
@@ -39,7 +39,7 @@ def memory(store_id: str, facts: MemoryTold, *, full: bool) -> Json:
 
 
 def memory_prefix(path: str) -> Json:
-    """Return the JSON of a directory, which a list shows in place of the memories in it. `path` ends with a slash."""
+    """Return the JSON of a directory that a list shows in place of its memories. `path` ends with a slash."""
     return {"type": "memory_prefix", "path": path}
 
 
@@ -67,8 +67,7 @@ def memory_version(store_id: str, facts: VersionTold) -> Json:
 
 
 def _author(facts: VersionTold) -> Json | None:
-    """Return who wrote a version: its author in this hub or, if it was imported, its author in the hub from which it
-    comes. Return None if the author is the hub itself or is unknown."""
+    """Return who wrote a version, also for an imported version. Return None for the hub itself or an unknown author."""
     if facts.origin is None:
         return actor(facts.kind, facts.actor, facts.session)
     return of_origin(json.loads(facts.origin))

@@ -21,10 +21,10 @@ _MOMENT = re.compile(
 
 
 def parsed(query: str, model: type[BaseModel]) -> dict[str, str | list[str]]:
-    """Return {name: value} of the parameters that a model knows.
+    """Return {name: value} of the parameters that a model knows. If a name ends with `[]`, the value is a list.
 
-    If a name ends with `[]`, the value is a list. Raises Problem (400) if the query is not UTF-8 or has more than 100
-    parameters, if a known parameter has a NUL, or if a known parameter without `[]` is repeated.
+    Raises Problem (400) for a query that is not UTF-8 or has more than 100 parameters, and for a known parameter that
+    has a NUL or is repeated without `[]`.
     """
     if not query or query == "beta=true":
         return {}
@@ -74,8 +74,7 @@ def _flag(value: Any) -> Any:
 
 
 def _moment(value: Any) -> Any:
-    """Return a text with an RFC 3339 time as a datetime in UTC. The `+` of its offset may have arrived as a space. A
-    value that is no text is returned unchanged."""
+    """Return a text with an RFC 3339 time as a datetime in UTC. Other values are returned unchanged."""
     if not isinstance(value, str):
         return value
     match = _MOMENT.fullmatch(value[:-6] + value[-6:].replace(" ", "+"))

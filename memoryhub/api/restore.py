@@ -50,7 +50,7 @@ def restore_memory_version(request: HttpRequest, memory_store_id: str, memory_ve
 
 
 def _path(body: bytes) -> str | None:
-    """Return the path in the body, or None; the body is optional and the frame has checked that it is JSON."""
+    """Return the path in the optional body, or None."""
     if not body:
         return None
     try:

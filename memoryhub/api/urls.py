@@ -9,7 +9,7 @@ from memoryhub.api.app import ENDPOINTS
 
 
 def trivial(request: HttpRequest) -> JsonResponse:
-    """Return a constant. Benchmarks compare with it: the request passes through the same layers, but does no work."""
+    """Return a constant. Benchmarks compare with it, because the request does no work."""
     return JsonResponse({"ok": True})
 
 

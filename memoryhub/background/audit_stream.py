@@ -1,4 +1,4 @@
-"""Writes every audit entry to the audit stream at least once, and the entries of each chain in their order."""
+"""Writes every audit entry to the audit stream at least once. Entries of a chain keep their order."""
 
 import json
 import os
@@ -26,8 +26,7 @@ class AuditStream:
         self.last = ""
 
     def go_on(self, now: datetime) -> bool:
-        """Write new entries, beginning with the chain after the one at which the last round ended. Return False if more
-        new entries are left to write."""
+        """Write new entries, beginning with the next chain. Return False if more new entries are left to write."""
         behind = sorted(streaming.behind(), key=lambda one: one[0] <= self.last)
         if self.target is None or not behind or not streaming.claim(self.holder, now):
             return True

@@ -1,7 +1,6 @@
 """Writes the e-mails of the outbox, from what their receivers may see at the moment of sending.
 
-A message names memory stores, people, paths and numbers. It has the beginning of a comment only where the memory store
-allows that, and never the text of a memory itself.
+A message never has the text of a memory. It has the beginning of a comment only where the memory store allows it.
 """
 
 from collections.abc import Callable, Sequence
@@ -58,8 +57,8 @@ class Part:
 class Letter:
     """A message to one address. `act` is the text of its button, and `url` where that leads.
 
-    `ends` is the address of the page on which the receiver ends such messages ("": there is none), and `choose` that of
-    the page on which the receiver chooses which messages to get.
+    `ends` is the address at which the receiver ends such messages ("": none). `choose` is the address at which the
+    receiver chooses messages.
     """
 
     to: str
@@ -92,14 +91,13 @@ def page(route: str, *args: object, query: str = "") -> str:
 
 
 def name(text: object, most: int = LONGEST_NAME) -> str:
-    """Return a name, a path or another text in one line, without hidden characters, in at most `most` characters."""
+    """Return a text in one line, without hidden characters, in at most `most` characters."""
     shown = without_hidden(" ".join(str(text).split()))
     return shown if len(shown) <= most else f"{shown[: most - 1]}…"
 
 
 def _endable(letter: Letter, user: User, kind: MailKind) -> Letter:
-    """Return `letter` with two links: one by which its receiver ends messages of this `kind`, and one to the page on
-    which the receiver chooses which messages to get."""
+    """Return `letter` with two links for its receiver: to end messages of this `kind`, and to choose messages."""
     return replace(letter, ends=page("end_mail", choices.link_to_end(user, kind)), choose=page("mail_choices"))
 
 
@@ -142,11 +140,7 @@ def _test(mail: Mail, user: User, at: datetime) -> Letter | None:
 
 
 def _second(mail: Mail, user: User, at: datetime) -> Letter | None:
-    """Return the message about a request for an act that needs a second person; None if there is none for `user`.
-
-    While the request waits, the message is for a person who may decide. Once the request is decided, the message is for
-    the person who asked.
-    """
+    """Return the message about a request for a second person; None if `user` gets none."""
     request = (
         ActRequest.objects.filter(pk=mail.about, expires_at__gt=at).select_related("asked_by", "decided_by").first()
     )

@@ -1,7 +1,6 @@
-"""The thread that fills the outbox with what is due, and sends its messages through the mail server.
+"""Fills the outbox with what is due, and sends its messages through the mail server, one after another.
 
-Messages are sent one after another. A request never waits for the sending: it only writes a row. If the mail server
-does not answer, the round ends, and everything is tried again later.
+If the mail server does not answer, the round ends, and everything is tried again later.
 """
 
 import logging
@@ -35,7 +34,7 @@ round ends."""
 
 
 class Post:
-    """Sends what is in the outbox. It remembers when it last searched for what is due, and why it could not send."""
+    """Sends what is in the outbox."""
 
     def __init__(self, seconds: Callable[[], float] = time.monotonic) -> None:
         self.seconds = seconds
@@ -45,8 +44,7 @@ class Post:
     def work(self, now: datetime) -> bool | None:
         """Do one round; return False if more is to be done soon.
 
-        Raises JobFailed if the mail server cannot be used, and in every round after that, until a round takes a
-        message from the outbox or none waits there.
+        Raises JobFailed while the mail server cannot be used, until a message can be sent or none waits.
         """
         if not outbox.is_on():
             return None
@@ -131,10 +129,7 @@ def _send(mail: Mail, letter: Letter, server: BaseEmailBackend, at: datetime) ->
 
 
 def message_of(mail: Mail, letter: Letter, server: BaseEmailBackend) -> EmailMultiAlternatives:
-    """Return a message in plain text and simple HTML, with the headers that mark it as automatic.
-
-    Each try to send it has the same Message-ID, so a mailbox shows a message that arrived twice only once.
-    """
+    """Return a message in plain text and simple HTML. Each try to send it has the same Message-ID."""
     domain = parseaddr(settings.DEFAULT_FROM_EMAIL)[1].rpartition("@")[2] or "localhost"
     headers = {"Auto-Submitted": "auto-generated", "X-Auto-Response-Suppress": "All"}
     headers["Message-ID"] = f"<{mail.pk}.{mail.created_at:%Y%m%d%H%M%S%f}@{domain}>"

@@ -1,8 +1,7 @@
 """Runs background work: each kind in its own thread, with its interval, its delay after a failure and its state.
 
-Intervals use the monotonic clock, so that setting the system's clock stops nothing. Kinds of work that keep the
-processor busy take turns. If one of them hangs, each other kind waits WAIT seconds per round and then works without its
-turn. Work that fails is tried again after a growing delay; all other work goes on.
+Kinds of work that keep the processor busy take turns. If one of them hangs, the others wait at most WAIT seconds per
+round. Work that fails is tried again after a growing delay.
 """
 
 import logging
@@ -53,8 +52,7 @@ def delay_after(failures: int) -> float:
 
 
 class JobFailed(Exception):
-    """One of several jobs failed; `__cause__` is the error. Each job has its own delay, so the next round comes
-    soon."""
+    """One of several jobs failed; `__cause__` is the error. The next round comes soon."""
 
 
 class Explained(Exception):
@@ -62,8 +60,8 @@ class Explained(Exception):
 
 
 class Report:
-    """The outcome of one kind of work. A failure is saved at once. A success is saved if it is the first after a
-    failure, or if NOTE_EVERY seconds have passed since the last saving."""
+    """Reports the outcome of one kind of work. Each failure is saved. A success is saved after a failure, or after
+    NOTE_EVERY seconds."""
 
     def __init__(self, name: str, clock: Clock = timezone.now, seconds: Seconds = time.monotonic) -> None:
         self.name, self.clock, self.seconds = name, clock, seconds
@@ -77,8 +75,10 @@ class Report:
             self._note(Outcome(self.name, self.clock()))
 
     def failed(self, error: BaseException, longest: float = LONGEST_DELAY) -> float:
-        """Log and save the failure, unless `error` is the same object as last time. Return the seconds to wait before
-        the next round: at most `longest`, and at most FIRST_DELAY after a JobFailed."""
+        """Log and save the failure, if it is a new error. Return the seconds to wait: at most `longest`.
+
+        After a JobFailed, the wait is at most FIRST_DELAY.
+        """
         if isinstance(error, JobFailed):
             longest = FIRST_DELAY
         if error is self.last:
@@ -109,8 +109,7 @@ class Report:
 
 @dataclass(slots=True)
 class Task:
-    """A kind of work. `work` does one round; its argument is the moment. It returns False if more work should follow
-    soon.
+    """A kind of work. `work` does one round at a moment; it returns False if more work should follow soon.
 
     A task with `aside` does not take turns, because it may wait long for something other than the database.
     """

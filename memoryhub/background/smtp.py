@@ -1,8 +1,6 @@
-"""Django's e-mail backend for SMTP, but it waits longer (PATIENCE) for the server's answer after the end of a message,
-as RFC 5321 (4.5.3.2.6) asks for.
+"""Django's e-mail backend for SMTP, with a longer wait (PATIENCE) for the server's answer after a message.
 
-A server may check a message for a long time before it confirms it. A client that hangs up before the confirmation sends
-the message again, and the receiver gets it twice.
+RFC 5321 (4.5.3.2.6) asks for this. A client that hangs up too early sends the message twice.
 """
 
 import smtplib

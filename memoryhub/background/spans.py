@@ -1,7 +1,6 @@
 """Sends a span of each call of an agent to OpenTelemetry, made from the committed audit entry of the call.
 
-So the spans agree with the audit, and no call is delayed by the sending. The standard variables of OpenTelemetry
-(`OTEL_…`) say where the spans go, under which name, and which are sampled.
+The standard variables of OpenTelemetry (`OTEL_…`) say where the spans go, and which are sampled.
 """
 
 from collections.abc import Iterable
@@ -69,7 +68,7 @@ class Spans:
         return True
 
     def _read(self, now: datetime) -> None:
-        """Make spans of the `noted` entries that are committed. Forget those that are not committed after PATIENCE."""
+        """Make spans of the committed entries. After PATIENCE, forget the entries that are not committed."""
         places = list(self.noted)[:BATCH]
         found = _entries(places)
         for place in places:
@@ -122,8 +121,7 @@ def _entries(places: Iterable[Place]) -> dict[Place, AuditEntry]:
 
 
 def _attributes(entry: AuditEntry, outcome: str) -> Iterable[tuple[str, str | int]]:
-    """Yield the attributes of a span: those that the semantic conventions name, then the hub's own. No attribute has a
-    text or a path."""
+    """Yield the attributes of a span, without texts and paths: the standard ones, then the hub's own."""
     yield "gen_ai.operation.name", "execute_tool"
     yield "gen_ai.tool.name", "memory"
     yield "gen_ai.memory.store.id", entry.chain

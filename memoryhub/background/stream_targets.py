@@ -16,7 +16,7 @@ SECONDS = 10.0
 
 
 class Target(Protocol):
-    """A destination of lines. `write` returns when the lines have been written or sent; otherwise it raises OSError."""
+    """A destination of lines. `write` returns when the lines have been written or sent. Otherwise it raises OSError."""
 
     def write(self, lines: Sequence[str]) -> None: ...
 
@@ -46,8 +46,7 @@ class Standard:
 
 
 class File:
-    """A file. It is opened for each write, so that it may be moved away at any time. After a write, the lines are on
-    the disk."""
+    """A file. It is opened for each write, so that it may be moved away. After a write, the lines are on the disk."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -66,8 +65,7 @@ class File:
 
 
 class Syslog:
-    """A syslog server: of this machine, or over TCP. It does not confirm: lines that are on their way when the
-    connection breaks may be lost."""
+    """A syslog server: of this machine, or over TCP. Lines may be lost when the connection breaks."""
 
     def __init__(self, address: str | tuple[str, int]) -> None:
         self.address = address
@@ -87,8 +85,7 @@ class Syslog:
 
 
 class _Handler(SysLogHandler):
-    """The standard library's client. It differs in two ways: it raises its errors, and over TCP it ends each line with
-    a line feed."""
+    """The standard library's client, but it raises its errors and, over TCP, ends each line with a line feed."""
 
     ident = "memoryhub: "
 

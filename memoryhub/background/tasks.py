@@ -93,7 +93,7 @@ def runner(clock: Clock = timezone.now, seconds: Seconds = time.monotonic) -> Ru
 
 
 class Checkpoints:
-    """Writes checkpoints of the audit. It remembers when it wrote the last one, and the chains' heads in it."""
+    """Writes checkpoints of the audit."""
 
     def __init__(self, seconds: Seconds) -> None:
         self.seconds = seconds
@@ -112,9 +112,7 @@ class Checkpoints:
 
 
 class Forgetting:
-    """Deletes rows that are too old. Of most rows, the age is measured by the clock of the hub's running time; of
-    browser sessions and of counts of refused requests, by the system's clock. The audit gets an entry for each count of
-    refused requests."""
+    """Deletes rows that are too old. The audit gets an entry for each count of refused requests that is deleted."""
 
     def __init__(self, seconds: Seconds) -> None:
         self.seconds = seconds
@@ -150,8 +148,7 @@ def scrub(now: datetime) -> None:
 
 
 class Backups:
-    """Makes the planned backups. If the hub's last attempt failed, on whichever node, each round raises the error of
-    that attempt, until an attempt succeeds."""
+    """Makes the planned backups. While the hub's last attempt is a failed one, each round raises its error."""
 
     def __init__(self) -> None:
         self.failed = JobFailed("backups")
@@ -177,8 +174,7 @@ def count(now: datetime) -> bool:
 
 
 def settle_findings(now: datetime) -> bool:
-    """Check resolved findings again, and reopen those whose value is still in the memory. Return False while there are
-    more to check."""
+    """Check resolved findings again, and reopen those whose value is still there. Return False while more are left."""
     return not unsettled.step(now)
 
 
@@ -190,8 +186,7 @@ def look_at_policies(now: datetime) -> None:
 class Jobs:
     """Works on several jobs in turn: one step of a job, then a pause, then the next job.
 
-    A job that fails is tried again after a growing delay; the other jobs go on. While any job is failing, each round
-    ends by raising that job's error.
+    A job that fails is tried again after a growing delay. Meanwhile, each round ends with the job's error.
     """
 
     def __init__(self, find: Callable[[], Iterable[str]], step: Callable[[str], bool], seconds: float) -> None:
@@ -232,8 +227,7 @@ class Jobs:
 
 
 class OpenRuns:
-    """Finds the retention runs that can go on. A run begins when the figures have counted all entries up to its start:
-    rows removed before they are counted would be missing from the figures."""
+    """Finds the retention runs that can go on: the figures have counted all entries up to their start."""
 
     def __init__(self) -> None:
         self.counted: set[str] = set()

@@ -1,8 +1,6 @@
-"""Threads of the server that send events to webhooks: one thread reads the audit and hands out webhooks, the others
-send.
+"""Sends events to webhooks. One thread reads the audit and hands out webhooks; the other threads send.
 
-A webhook is served by one thread at a time. Failing webhooks get at most half of the threads. So receivers that hang
-can delay one another for a while, but never the healthy ones.
+A webhook is served by one thread at a time. Failing webhooks get at most half of the threads.
 """
 
 import logging
@@ -143,8 +141,7 @@ class Dispatcher:
             self.wake.set()
 
     def _send(self, webhook: str) -> None:
-        """Send the deliveries of a webhook that are due, but begin none after TURN seconds. If the attempts took more
-        than SLOW seconds on average, the webhook is treated like a failing one the next time."""
+        """Send the deliveries of a webhook that are due, but begin none after TURN seconds."""
         begun = time.monotonic()
         tries = send.work(
             webhook,
@@ -160,14 +157,12 @@ class Dispatcher:
 
 
 def _rest(seconds: float, share: int) -> None:
-    """Pause the dispatcher after a step that took `seconds`: for as long as the step or, while calls are answered, for
-    `share` times as long. The pause is at most LONGEST seconds."""
+    """Pause after a step that took `seconds`, for at most LONGEST seconds. `share` makes the pause longer under load."""
     time.sleep(min(max(PAUSE, share * seconds) if transactions.is_busy() else seconds, LONGEST))
 
 
 def _breathe(seconds: float, much_waits: bool) -> None:
-    """Pause between two deliveries, of which the first one took `seconds`: for three times as long, within the bounds
-    BREATH, or only for BREATH_IN_A_HURRY if `much_waits`."""
+    """Pause between two deliveries. The first took `seconds`. The pause is shorter if `much_waits`."""
     least, most = BREATH
     time.sleep(BREATH_IN_A_HURRY if much_waits else min(max(least, 3 * seconds), most))
 

@@ -51,9 +51,8 @@ class HubError(Exception):
     """The hub refused a call, or the outcome of the call is unknown. An error of the tool itself is a ToolError
     instead.
 
-    `status` and `type` come from the hub's answer; they are None if no answer came. `request_id` names the request in
-    the hub's log. If a message had more calls than the memory store allows in one message, `most_calls` is how many it
-    allows.
+    `status` and `type` are from the hub's answer (None: no answer came). `request_id` names the request in the hub's
+    log. If a message had too many calls, `most_calls` is how many the memory store allows.
     """
 
     most_calls: int | None = None
@@ -69,8 +68,7 @@ class HubMemoryTool(BetaAbstractMemoryTool):
     """The memory tool on one memory store of a hub.
 
     `session` names the agent's run in the audit (1 to 128 visible ASCII characters). The client retries as the SDK
-    does; each call keeps one token over its retries, so a call whose answer was lost runs once. Redirects are not
-    followed, because no one but the hub may receive a memory.
+    does. A retried call runs only once. Redirects are not followed, because only the hub may receive a memory.
     """
 
     def __init__(
@@ -128,11 +126,10 @@ class HubMemoryTool(BetaAbstractMemoryTool):
         return self._run(_plain(command))
 
     def clear_all_memory(self) -> str:
-        """Delete everything at the root, each directory in one step, until nothing is left.
+        """Delete everything at the root.
 
-        Every delete has its audit entry, and deleted memories can be restored on the hub. Raises ToolError, with the
-        hub's sentence, if the hub does not delete a memory, for example because of a legal hold, or because the
-        deletion is only proposed. The other deletions that were sent in the same message are done.
+        Deleted memories can be restored on the hub. Raises ToolError with the hub's sentence if the hub does not delete
+        a memory, for example because of a legal hold. Other deletions may then have been done.
         """
         sent, most = dict[str, str](), MOST_DELETES
         while paths := _paths(self._hub, self._get(self._hub.at_root)):
@@ -344,8 +341,7 @@ def _outcome(hub: _Hub, answer: object) -> str:
 
 
 def _paths(hub: _Hub, page: object) -> list[str]:
-    """Return the paths in one page of the listing of the root directory, without the final `/` of directories. If
-    `page` is no such listing, raise the error that the address is no hub."""
+    """Return the paths in one page of the root's listing, without a final `/`. Raise an error if `page` is no listing."""
     if not isinstance(page, dict) or not isinstance(page.get("data"), list):
         raise _no_hub(hub)
     return [str(item["path"]).rstrip("/") for item in page["data"]]
@@ -367,14 +363,14 @@ def _raise_if_again(sent: Mapping[str, str], paths: Sequence[str]) -> None:
 
 
 def _fewer(error: HubError, most: int) -> int:
-    """Return the most deletions for one message, by `error.most_calls`. Raise `error` unless that is below `most`."""
+    """Return the most deletions for one message that `error` allows. Raise `error` unless that is fewer than `most`."""
     if not isinstance(error.most_calls, int) or not 1 <= error.most_calls < most:
         raise error
     return max(1, error.most_calls - 2)
 
 
 def _raise_unless_gone(hub: _Hub, answer: object) -> None:
-    """Raise ToolError if the path _UNLISTED could not be deleted. It is no error if nothing is at this path."""
+    """Raise ToolError if the path _UNLISTED exists and could not be deleted."""
     try:
         _outcome(hub, answer)
     except ToolError as error:

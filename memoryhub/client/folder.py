@@ -15,16 +15,20 @@ class Busy(Exception):
 
 
 class Folder:
-    """The files of a directory, by their relative paths with `/`. Names that begin with a dot and names that are not
-    UTF-8 are left out. So are symbolic links, because their targets may be outside the directory."""
+    """The files of a directory, by their relative paths with `/`.
+
+    Names that begin with a dot, names that are not UTF-8, and symbolic links are left out.
+    """
 
     def __init__(self, root: Path) -> None:
         self.root = root
         self._seen: dict[str, tuple[tuple[int, int, int], str | None]] = {}
 
     def scan(self) -> dict[str, str | None]:
-        """Return {path: digest} of all files. The digest of a file that cannot be a memory is None. Raises OSError for
-        a file that cannot be read: it must not count as deleted."""
+        """Return {path: digest} of all files. The digest is None for a file that cannot be a memory.
+
+        Raises OSError if a file cannot be read.
+        """
         found = {relative: self._digest(relative, entry) for relative, entry in self._entries(self.root, "")}
         self._seen = {relative: self._seen[relative] for relative in found}
         return found
@@ -59,8 +63,8 @@ class Folder:
             return None
 
     def require(self, relative: str, was: str | None) -> None:
-        """Raise Busy unless the digest of a file still is `was` (None: there is no file). Raise OSError for a place
-        where no file can be, or that is outside the directory."""
+        """Raise Busy if the digest of a file is no longer `was` (None: there is no file). Raise OSError for an
+        impossible place."""
         target = self.root / relative
         place = next(parent for parent in target.parents if parent.exists())
         if not place.is_dir() or not place.resolve().is_relative_to(self.root):

@@ -1,8 +1,7 @@
-"""Keeps a directory of files and a memory store of a MemoryHub in step, in both directions: `hub-memory-sync`.
+"""Keeps a directory of files and a memory store in step, in both directions: `hub-memory-sync`.
 
-For agents that keep their memory in files, such as Claude Code. Three digests are compared: that of the file, that of
-the memory, and that of the text which both had when they were last the same. If only one side has changed, the other
-side is changed too.
+It is for agents that keep their memory in files, such as Claude Code. If only one side has changed since both were the
+same, the other side is changed too.
 """
 
 import argparse
@@ -44,8 +43,8 @@ class State:
     """The state after the last comparison.
 
     `files` is {path: digest that both sides had}. `waiting` is {path: [digest of the proposed text ("": a deletion),
-    number of the proposal]}. `refused` is {path: digest of a file that the hub did not accept}: the file stays as it
-    is. `tried` is {path: when it was last sent, in seconds since 1970}.
+    number of the proposal]}. `refused` is {path: digest of a file that the hub did not accept}. `tried` is {path: when
+    it was last sent, in seconds since 1970}.
     """
 
     store: str
@@ -59,7 +58,7 @@ class State:
 class Sync:
     """Keeps the directory `root` in step with a memory store, or with the directory `path` of that store.
 
-    `say` is called with each line that is to be shown to a person.
+    `say` is called with each line to show to a person.
     """
 
     def __init__(self, client: anthropic.Anthropic, store: str, path: str, root: Path, say: Say) -> None:
@@ -85,8 +84,7 @@ class Sync:
     def look(self) -> None:
         """Compare both sides once, and bring each up to date.
 
-        Raises OSError and the errors of the SDK: what was done before the error is remembered, and the next comparison
-        continues.
+        Raises OSError and the errors of the SDK. The next comparison then continues.
         """
         before = asdict(self.state)
         try:
@@ -105,8 +103,8 @@ class Sync:
                 self.folder.store(f"{OWN}/state.json", json.dumps(asdict(self.state), indent=1).encode())
 
     def _memories(self) -> Mapping[str, Any]:
-        """Return {path: memory, without its text}. They are listed again only if there is a new version, or after
-        LISTED_EVERY seconds."""
+        """Return {path: memory without its text}. The list is read again after a new version, or after LISTED_EVERY
+        seconds."""
         newest = self.client.beta.memory_stores.memory_versions.list(self.store, limit=1, view="basic").data
         version = newest[0].id if newest else ""
         if version != self._newest or time.monotonic() - self._listed_at >= LISTED_EVERY:
@@ -137,8 +135,7 @@ class Sync:
             self._keep_both(relative, here, memory)
 
     def _settle(self, relative: str, digest: str | None) -> None:
-        """Record that both sides are the same: the file and the memory have the text with this digest (None: neither
-        exists)."""
+        """Record that the file and the memory both have the text with this digest (None: neither exists)."""
         self.state.waiting.pop(relative, None)
         self.state.refused.pop(relative, None)
         self.state.tried.pop(relative, None)
@@ -150,7 +147,7 @@ class Sync:
     def _bring(self, relative: str, memory: Any, here: str | None, told: str = "", more: str = "") -> None:
         """Give the file the text of `memory`, or delete the file if `memory` is None.
 
-        `told` is the word for this in the line that is shown to a person, and `more` are further words.
+        `told` and `more` are words for the line that is shown to a person.
         """
         try:
             self.folder.require(relative, here)  # before the hub notes that the text was read
@@ -181,8 +178,8 @@ class Sync:
             self._put_back(relative, here, stored, "the hub masked what its rules for sensitive text keep out")
 
     def _change(self, relative: str, data: bytes | None, memory: Any) -> Any:
-        """Create, update or delete a memory, and return it (None if it was deleted). The hub refuses this if the memory
-        has changed since it was listed."""
+        """Create, update or delete a memory, and return it (None: deleted). Refused if the memory has changed since it
+        was listed."""
         if data is None:
             was = memory.content_sha256
             self.memories.delete(memory.id, memory_store_id=self.store, expected_content_sha256=was)
@@ -194,12 +191,10 @@ class Sync:
         return self.memories.update(memory.id, memory_store_id=self.store, content=text, precondition=known)
 
     def _refused(self, relative: str, here: str | None, memory: Any, error: anthropic.APIStatusError) -> None:
-        """Handle a refusal by the hub.
+        """Handle a refusal by the hub. A refusal that passes by itself ends this comparison with `error`.
 
-        If a path rule refused the change, the file gets the text of the memory again, because the agent would otherwise
-        go on with its own text. After another lasting refusal, such as a limit, the file stays as it is, and is sent
-        again when it changes or after REFUSED_EVERY seconds. After a refusal that passes by itself, such as too many
-        calls, this comparison ends with the error, and the next comparison sends the file again.
+        After a refusal by a path rule, the file gets the text of the memory. After another lasting refusal, the file
+        stays and is sent again later.
         """
         said = error.api_message or f"HTTP {error.status_code}"
         proposal = re.search(r"proposal #(\d+)", said)
@@ -225,8 +220,7 @@ class Sync:
         self._bring(relative, memory, here, "put back", why + kept)
 
     def _keep_both(self, relative: str, here: str | None, memory: Any) -> None:
-        """Give the file the text of the memory. The file's own text is first stored in a new file beside it, which is
-        later sent as any other file."""
+        """Give the file the text of the memory. The file's own text is first kept in a new file beside it."""
         name = PurePosixPath(relative)
         beside = str(name.with_name(f"{name.stem}.conflict-{str(here)[:8]}{name.suffix}"))
         data = self.folder.read(relative)
@@ -237,10 +231,8 @@ class Sync:
         self._bring(relative, memory, here, "conflict", more)
 
     def _is_waiting(self, relative: str, here: str | None, memory: Any) -> bool:
-        """Return whether the file is as it was proposed, so that there is nothing else to do with it.
-
-        If someone has decided about the proposal, the file gets the text of the memory.
-        """
+        """Return whether the file is as it was proposed. If the proposal is decided, give the file the text of the
+        memory."""
         sha, number = self.state.waiting.get(relative, (None, 0))
         if sha != (here or ""):
             self.state.waiting.pop(relative, None)
@@ -348,8 +340,7 @@ def _set(name: str) -> str:
 
 
 def _client(session: str) -> anthropic.Anthropic:
-    """Return the SDK's client for the hub. Headers that the environment sets for Anthropic's API are not sent to the
-    hub."""
+    """Return the SDK's client for the hub, without the headers that the environment sets for Anthropic's API."""
     host = re.sub("[^!-~]", "-", socket.gethostname())[:60]
     own = {"Authorization": f"Bearer {_set('MEMORYHUB_KEY')}"}
     own["Memoryhub-Session"] = session or f"sync-{host}-{time.strftime('%Y-%m-%dT%H:%M:%S')}"

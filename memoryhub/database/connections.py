@@ -1,5 +1,4 @@
-"""Settings of database connections: checkpoints of SQLite's log in a thread of its own, and a limit on lock waits in
-PostgreSQL."""
+"""Settings of database connections: a thread for checkpoints of SQLite's log, and a limit on lock waits in PostgreSQL."""
 
 import logging
 import threading
@@ -31,11 +30,7 @@ _limited: WeakSet[Any] = WeakSet()
 
 
 def configure(connection: BaseDatabaseWrapper, **_: object) -> None:
-    """Prepare a new connection. Django calls this through the signal `connection_created`.
-
-    If the checkpointer runs in this process, SQLite's own checkpoints are turned off. On PostgreSQL a lock timeout is
-    set, unless the role or the database's address sets one.
-    """
+    """Prepare a new connection. Django calls this through the signal `connection_created`."""
     driver = connection.connection
     if connection.vendor == "sqlite":
         if _checkpointer_runs.is_set():
@@ -78,11 +73,10 @@ def require_same_file() -> None:
 
 
 def let_go(*, failed: bool) -> None:
-    """Release what this thread's connection holds, because the thread has no work for a while: a place in PostgreSQL's
-    pool, or the pages of the file that SQLite's connection keeps in memory.
+    """Release what this thread's connection holds, because the thread has no work for a while.
 
-    SQLite's connection stays open, because opening the file again takes longer than most rounds of work. After work
-    that `failed`, the connection is closed.
+    On PostgreSQL, this is a place in the pool. On SQLite, it is memory. After work that `failed`, the connection is
+    closed.
     """
     if failed or connection.vendor != "sqlite" or sqlite_files.replaced():
         connection.close()
@@ -91,8 +85,10 @@ def let_go(*, failed: bool) -> None:
 
 
 def interrupt(other: BaseDatabaseWrapper) -> None:
-    """End the statement that `other`, the connection of another thread, is running; do nothing if it runs none. In that
-    thread, the statement raises a database error."""
+    """End the statement that `other`, the connection of another thread, is running, if it runs one.
+
+    In that thread, the statement raises a database error.
+    """
     driver = other.connection
     if driver is None:
         return
@@ -106,7 +102,8 @@ def interrupt(other: BaseDatabaseWrapper) -> None:
 
 
 def replace(own: BaseDatabaseWrapper) -> None:
-    """Close `own`, a connection of this thread, because its state is unknown. The next statement opens another one."""
+    """Close `own`, a connection of this thread, because its state is unknown. The next statement opens a new
+    connection."""
     try:
         if own.vendor != "sqlite" and own.connection is not None:
             own.connection.close()  # otherwise the pool hands it out again
@@ -119,10 +116,10 @@ def replace(own: BaseDatabaseWrapper) -> None:
 def start_checkpointer(
     stop: threading.Event, write_lock: AbstractContextManager[object], seconds: float = 0.5
 ) -> threading.Thread | None:
-    """Start and return the thread that checkpoints SQLite's log every `seconds`; return None for another database.
+    """Start and return the thread that checkpoints SQLite's log every `seconds`. Return None for another database.
 
-    While `write_lock` is held, the other threads of the process do not write. A checkpoint copies a page once, however
-    many commits wrote it. So rare checkpoints copy less and delay fewer calls, but the log becomes larger between them.
+    While `write_lock` is held, the other threads of the process do not write. Rare checkpoints delay fewer calls, but
+    the log becomes larger.
     """
     if connection.vendor != "sqlite":
         return None

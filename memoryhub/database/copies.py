@@ -1,5 +1,4 @@
-"""Copies of the database for backups: a copy of SQLite's file as of one moment, and the name of a snapshot of
-PostgreSQL."""
+"""Copies of the database for backups: a copy of SQLite's file, and the name of a snapshot of PostgreSQL."""
 
 from typing import Any
 
@@ -7,7 +6,7 @@ from django.db import DEFAULT_DB_ALIAS, connections
 
 
 def copy_into(path: str) -> None:
-    """Write a copy of SQLite's database, as of now, into a new file. Writers do not wait, and memory is bounded."""
+    """Write a copy of SQLite's database, as of now, into a new file. Writers do not wait."""
     own: Any = connections[DEFAULT_DB_ALIAS].copy()
     try:
         own.ensure_connection()
@@ -32,7 +31,7 @@ def damage() -> str:
 
 
 def shared_snapshot() -> str:
-    """Return the name of the snapshot of PostgreSQL's open transaction. A session that uses it sees the same data."""
+    """Return the name of the snapshot of PostgreSQL's open transaction. Sessions that use this name see the same data."""
     return str(_value("select pg_export_snapshot()"))
 
 

@@ -1,4 +1,4 @@
-"""What the database server says of itself: its settings, its clock, and whether its file is sound. For diagnoses."""
+"""What the database server says of itself, for diagnoses: its settings, its clock, and whether its file is sound."""
 
 from datetime import datetime
 from typing import Any
@@ -20,7 +20,7 @@ def server_time() -> datetime:
 
 
 def quick_damage() -> str:
-    """Return what is wrong with the structure of SQLite's file, "" if nothing is. Indexes are not compared."""
+    """Return what is wrong with the structure of SQLite's file; "" if nothing is. Indexes are not checked."""
     found = str(_value("PRAGMA quick_check(1)"))
     return "" if found == "ok" else found
 
@@ -40,8 +40,8 @@ limit 1"""
 
 
 def foreign_program() -> str:
-    """Return the kind and the name of a trigger, a view or another thing in the database that may change what the hub
-    reads or writes. Return "" if there is none. The hub itself makes no such things."""
+    """Return the kind and the name of a trigger, a view or the like, which the hub itself never makes. "": there is
+    none."""
     own: Any = connections[DEFAULT_DB_ALIAS]
     return str(_value(_FOREIGN_SQLITE if own.vendor == "sqlite" else _FOREIGN_POSTGRESQL) or "")
 

@@ -1,9 +1,6 @@
-"""Connections of PostgreSQL's pool. A request waits less often for the server, and the server plans statements less
-often, than with psycopg's own connections.
+"""Connections of PostgreSQL's pool. The pool tests a connection with an empty statement before it hands it out.
 
-The pool tests each connection with an empty statement before it hands it out. A request whose first statement reads can
-send this statement as the test, and so waits once less for the server. If the connection is dead, the pool takes
-another one, and the statement is sent there.
+A request can send its first read as this test, and so waits once less for the server.
 """
 
 import threading
@@ -25,7 +22,7 @@ class _Asked:
 
 
 def options() -> dict[str, Any]:
-    """Return the options that tell the pool the class of its connections. Without psycopg, return no options."""
+    """Return options that tell the pool the class of its connections; none without psycopg."""
     try:
         import psycopg
     except ImportError:  # Django says so, or that the address is invalid
@@ -55,10 +52,9 @@ def options() -> dict[str, Any]:
 
 
 def ask(connect: Callable[[], None], query: str, values: Sequence[object]) -> Rows | None:
-    """Let `connect` take a connection from the pool, and test the connection with the read `query`. Return the rows of
-    this read.
+    """Take a connection from the pool with `connect`, test it with the read `query`, and return the rows.
 
-    Without a pool nothing is tested, the query is not sent, and None is returned.
+    Without a pool, the query is not sent, and None is returned.
     """
     asked = _thread.asked = _Asked(query, values)
     try:

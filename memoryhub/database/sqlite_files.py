@@ -1,9 +1,7 @@
-"""The SQLite files that this process serves. A connection is refused when another file, or none, is at one of their
+"""The SQLite files that this process serves. A connection is refused if another file, or none, is at one of their
 paths.
 
-SQLite creates an empty database if there is no file at the path. It then deletes the write-ahead log that other
-connections are writing to, and truncates the log's shared index. Later writes are lost with the process, or the
-database is corrupted. The same happens when the log was renamed.
+Otherwise SQLite could lose later writes, or corrupt the database.
 """
 
 import sqlite3
@@ -14,7 +12,7 @@ _kept: dict[Path, tuple[int, int]] = {}
 
 
 class Connection(sqlite3.Connection):
-    """A connection that raises OperationalError, before it opens any file, if a served file was moved or replaced."""
+    """A connection that raises OperationalError before it opens a file, if a served file was moved or replaced."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         if path := replaced():

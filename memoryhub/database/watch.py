@@ -1,7 +1,6 @@
 """Stops a request that takes too much of the processor or of the memory, whatever it does.
 
-Every operation has limits of its own, far below this one. This limit is for unforeseen requests: the transaction of
-such a request is rolled back, the request is refused, and its thread serves other requests.
+Every operation has limits of its own, far below this one. The transaction of a stopped request is rolled back.
 """
 
 import contextlib
@@ -58,8 +57,7 @@ T = TypeVar("T")
 
 
 class TookTooMuch(BaseException):
-    """The request was stopped. It is no `Exception`, so that code which turns exceptions into answers does not catch
-    it."""
+    """The request was stopped. It is no `Exception`, so that code for ordinary errors does not catch it."""
 
     has_committed = False
     """Whether the request had committed something before."""
@@ -90,7 +88,7 @@ class _Running:
         return self.connection.vendor != "sqlite" and self.waited > self.limit * LONGEST_WAIT
 
     def end(self) -> None:
-        """Record that the request has ended. After this function has returned, the request is not stopped any more."""
+        """Record that the request has ended. After this, it is not stopped any more."""
         while True:
             try:
                 with self.lock:
@@ -101,10 +99,8 @@ class _Running:
             return
 
     def protect(self) -> None:
-        """Keep the request from being stopped until the caller lowers `protected` again.
-
-        Raises TookTooMuch if the request was already stopped.
-        """
+        """Keep the request from being stopped until the caller lowers `protected` again. Raises TookTooMuch if it is
+        already stopped."""
         with self.lock:
             if not self.was_stopped:
                 self.protected += 1
@@ -120,10 +116,7 @@ class _Running:
     # ------------------------------------------------------------------------------------------ in the watch's thread
 
     def unless_it_ends(self, do: Callable[[], None]) -> None:
-        """Call `do` if the request still runs and is not about to end or to commit.
-
-        During the call the request neither ends nor commits.
-        """
+        """Call `do` if the request runs and is not about to end or to commit. Meanwhile it neither ends nor commits."""
         if self.lock.acquire(blocking=False):
             try:
                 if not self.has_ended:
@@ -132,16 +125,15 @@ class _Running:
                 self.lock.release()
 
     def look(self, bytes_per_fault: float) -> None:
-        """Add the time since the last check to `waited`. Add to `taken` the bytes of memory that this request was the
-        first to touch since then."""
+        """Add the time since the last check to `waited`, and the bytes of memory used since then to `taken`."""
         self.waited += LOOK_EVERY  # not the time in which the whole process was paused
         faults = _faults_of(self.task)
         self.taken += (faults - self.faults) * bytes_per_fault
         self.faults = faults
 
     def stop(self, now: float, *, for_memory: bool) -> None:
-        """Stop the request if it takes too much time or, as `for_memory` says, too much memory. While it is protected,
-        only end a statement that waits too long: a commit may wait for another server of PostgreSQL."""
+        """Stop the request for too much time or, with `for_memory`, memory. In a protected request, only end a long
+        statement."""
         waits = self.waits_too_long()
         is_too_much = waits if self.protected else for_memory or waits or self.worked() > self.limit
         if not is_too_much or now < self.next_stop or (not self.protected and _is_at_a_lock(self.thread)):
@@ -160,7 +152,7 @@ class Watch:
     """Looks after the requests of all threads, in a thread of its own."""
 
     def __init__(self, tidy_up: Callable[[], None] = lambda: None) -> None:
-        """After a request was stopped, at whichever step, its thread calls `tidy_up` to undo what the request left."""
+        """After a request was stopped, its thread calls `tidy_up` to undo what the request left."""
         self._tidy_up = tidy_up
         self._running: dict[int, _Running] = {}
         self._size = self._faults = 0
@@ -174,14 +166,11 @@ class Watch:
             self._looks.start()
 
     def run(self, work: Callable[[], T], limit: float) -> T:
-        """Run work in this thread, and return its result.
+        """Run `work` in this thread, and return its result.
 
-        Raises TookTooMuch, at whatever step the work is, if the work takes more than `limit` seconds of the processor,
-        more than MOST_MEMORY bytes or, on PostgreSQL, more than LONGEST_WAIT times `limit` seconds in all. After its
-        first commit, the work may take as long again.
-
-        If the work is stopped while it waits for a statement in the database, the statement is interrupted. The thread
-        then gets a new connection, because the state of the old one is unknown.
+        Raises TookTooMuch, at whatever step the work is, if it takes more than `limit` seconds of the processor or more
+        than MOST_MEMORY bytes. On PostgreSQL, it may also take at most LONGEST_WAIT times `limit` seconds in all. After
+        its first commit, the work may take as long again.
         """
         running = _thread.running = self._running[threading.get_ident()] = _Running(limit, self._size)
         try:
@@ -227,8 +216,7 @@ class Watch:
 
 @contextlib.contextmanager
 def unstopped() -> Iterator[_Running | None]:
-    """Protect what must not be stopped half way. If the request of this thread has to be stopped, that happens before
-    or after the `with` block."""
+    """Protect what must not be stopped half way. The request is stopped only before or after the `with` block."""
     running: _Running | None = getattr(_thread, "running", None)
     if running is None:
         yield None
@@ -242,10 +230,7 @@ def unstopped() -> Iterator[_Running | None]:
 
 @contextlib.contextmanager
 def committing() -> Iterator[None]:
-    """Commit the work of a request in the `with` block.
-
-    The request is stopped either before the block, or after a commit and with time for its answer.
-    """
+    """Commit the work of a request in the `with` block. The request is not stopped during the block."""
     with unstopped() as running:
         yield
         if running is not None:
@@ -253,7 +238,7 @@ def committing() -> Iterator[None]:
 
 
 def allow(seconds: float) -> None:
-    """Let the request of this thread take at least `seconds`, because its work, which is bounded, needs this time."""
+    """Let the request of this thread take at least `seconds`, because its bounded work needs this time."""
     running: _Running | None = getattr(_thread, "running", None)
     if running is not None:
         running.limit = max(running.limit, seconds)
@@ -273,8 +258,8 @@ def _faults_of_process() -> int:
 
 
 def _faults_of(task: int) -> int:
-    """Return how often one thread of this process touched a page of memory that the process had not touched before; 0
-    where the system does not report it."""
+    """Return how many new pages of memory one thread of this process has touched; 0 where the system does not report
+    it."""
     try:
         return int(Path(f"/proc/self/task/{task}/stat").read_text().rpartition(")")[2].split()[7])
     except OSError:
@@ -282,8 +267,7 @@ def _faults_of(task: int) -> int:
 
 
 def _is_at_a_lock(thread: int) -> bool:
-    """Return whether a thread is at a step at which it may hold a lock. If it was stopped there, nothing would release
-    the lock."""
+    """Return whether a thread may be about to hold a lock, which nothing would release if the thread was stopped."""
     frame = sys._current_frames().get(thread)
     if frame is None or not LOCKING.isdisjoint(frame.f_code.co_names) or _enters_a_block(frame):
         return True
@@ -298,22 +282,19 @@ def _is_at_a_lock(thread: int) -> bool:
 
 
 def _enters_a_block(frame: FrameType) -> bool:
-    """Return whether the current step is the call with which a `with` block begins. Since Python 3.14, a thread can be
-    stopped at this step, before the block."""
+    """Return whether the current step is the call with which a `with` block begins."""
     step = frame.f_code.co_code[max(0, frame.f_lasti - 2)]
     return dis.opname[step] == "LOAD_SPECIAL"
 
 
 def _raise_in(thread: int, error: type[BaseException] | None) -> None:
-    """Raise an exception in another thread, at its next step in Python. None cancels an exception that was not raised
-    yet."""
+    """Raise an exception in another thread, at its next step in Python. None cancels an exception not yet raised."""
     asynchronous = None if error is None else ctypes.py_object(error)
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), asynchronous)
 
 
 def _close_what_is_open(error: BaseException | None) -> None:
-    """Close the generators of those `with` blocks that were stopped while they were being opened or closed. They are
-    found by the tracebacks of `error` and of the errors before it."""
+    """Close the generators of `with` blocks that were stopped while they were opened or closed."""
     while error is not None:
         traceback.clear_frames(error.__traceback__)
         error = error.__context__

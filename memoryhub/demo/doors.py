@@ -37,8 +37,8 @@ def bring_in(workshop: MemoryStore, mina: User, at: datetime) -> None:
 
 
 def look_at(service: MemoryStore, mina: User, at: datetime) -> None:
-    """Prepare an import of help desk templates, one of which conflicts with a memory. The import still waits for a
-    person's decision."""
+    """Prepare an import of help desk templates, which waits for a person's decision. One template conflicts with a
+    memory."""
     _prepared(service, mina, "help-desk-templates.zip", TEMPLATES, "", at)
 
 

@@ -53,7 +53,7 @@ class Loaded:
 
 
 def load(now: datetime) -> Loaded | None:
-    """Load the demo and return how much it has made. If the hub already has a store, do nothing and return None."""
+    """Load the demo and return how much it made. If the hub already has a store, return None."""
     if MemoryStore.objects.exists():
         return None
     start = now - timedelta(days=story.DAYS + 1)
@@ -117,8 +117,7 @@ def _play(run: story.Run, store: MemoryStore, secret: str, at: datetime) -> int:
 def _acts_of_mina(
     made: dict[str, MemoryStore], mina: User, now: datetime
 ) -> list[tuple[datetime, Callable[[datetime], None]]]:
-    """Return (moment, act) of what a person did between the sessions, in order. The versions of the last days are left
-    for review."""
+    """Return (moment, act) of what a person did between the sessions, in order."""
     signed_in = partial(sign_in.enter, mina, address="192.0.2.18")
     entered = [(now - timedelta(days=days, hours=7), lambda at: signed_in(at=at)) for days in (18, 10, 0)]
     reviews = [(now - timedelta(days=days, hours=3), partial(_review, made, mina)) for days in (18, 14, 11, 7, 3)]

@@ -114,7 +114,7 @@ def _last(at: datetime | None) -> str:
 
 
 def _has_audit_key() -> bool:
-    """Return whether this process has the hub's audit key. With another key, all signatures would seem wrong."""
+    """Return whether this process has the hub's audit key."""
     name = "MEMORYHUB_AUDIT_KEY"
     return name not in settings.MEMORYHUB_ABSENT_SECRETS and name not in installation.wrong_secrets()
 
@@ -158,8 +158,8 @@ def backups(now: datetime) -> Iterator[Finding]:
 
 
 def _without_key(there: schedule.State) -> Finding:
-    """Return what it means that this process has no key for the planned backups. The server may have one: if it made
-    the last backup, this is only a warning."""
+    """Return a finding: this process has no key for the planned backups. It is a warning if the server seems to have
+    one."""
     if there.at is None or there.problem:
         says = "Backups are planned, none has succeeded since, and there is no key for them here."
         return error("backups", says, str(schedule.NO_KEYS))

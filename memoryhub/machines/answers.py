@@ -8,8 +8,7 @@ from django.http.response import ResponseHeaders
 
 
 class _OwnHeaders(ResponseHeaders):
-    """Headers that the hub itself writes. They are ASCII, so they need no encoding; Django's own class encodes each
-    name and value."""
+    """Headers that the hub itself writes. They are ASCII, so they need no encoding."""
 
     def __init__(self, content_type: str) -> None:
         self._store = {"content-type": ("Content-Type", content_type)}
@@ -32,10 +31,7 @@ def _checked(value: str | bytes | int) -> str:
 
 
 class JsonAnswer(HttpResponse):
-    """JSON in ASCII. Values of headers must be ASCII text of the hub itself, never of the request.
-
-    It sets its attributes itself, because `HttpResponse.__init__` takes longer than a statement in the database.
-    """
+    """JSON in ASCII. Values of headers must be ASCII text of the hub itself, never of the request."""
 
     def __init__(self, body: str) -> None:
         self.headers = _OwnHeaders("application/json")

@@ -15,8 +15,7 @@ _NO_RETRY = {"x-should-retry": "false"}
 
 
 class Problem(Exception):
-    """A refused request: HTTP status, the envelope's type and message, headers, and further keys of the envelope's
-    `error`."""
+    """A refused request: HTTP status, type and message, headers, and further keys for the JSON of the error."""
 
     def __init__(
         self,
@@ -36,8 +35,7 @@ class Problem(Exception):
 
     @classmethod
     def too_large(cls) -> "Problem":
-        """Return the error for a body larger than the hub's own limit. The limit of a store cannot be higher than that
-        limit."""
+        """Return the error for a body larger than the hub's own limit."""
         return cls(
             413,
             "request_too_large",
@@ -75,8 +73,8 @@ class Problem(Exception):
 
     @classmethod
     def too_many_at_once(cls, limit: int, calls: int) -> "Problem":
-        """Return the error for a message with more `calls` than a key may make in 60 seconds (`limit`). The error has
-        the limit as `most_calls`. No retry could succeed, so it is no 429."""
+        """Return the error for a message with more `calls` than a key may make in 60 seconds (`limit`). A retry would
+        fail too."""
         message = (
             f"The message has {calls} memory calls, and a key may make {limit} in 60 seconds to this memory store. "
             f"Nothing was run: split the message; at most {limit} are taken in one."
@@ -119,8 +117,7 @@ class Problem(Exception):
 
     @classmethod
     def plain_http(cls) -> "Problem":
-        """Return the error for a plain http request to an https hub. The request is not redirected, because it may
-        contain a key."""
+        """Return the error for a plain http request to an https hub."""
         why = "The hub answers only over https. A key that was sent over http may have been read: revoke it."
         return cls.forbidden(why)
 
@@ -140,8 +137,8 @@ class Problem(Exception):
 
     @classmethod
     def path_conflict(cls, message: str, path: str | None, memory: str | None) -> "Problem":
-        """Return the error for a path that is taken. `path` is the path of the memory that is in the way, and `memory`
-        its id."""
+        """Return the error for a path that is taken. `path` and `memory` are the path and the id of the memory that is
+        there."""
         details = {"conflicting_path": path, "conflicting_memory_id": memory}
         return cls(409, "memory_path_conflict_error", message, _NO_RETRY, details)
 
@@ -160,7 +157,7 @@ def reused(token: str) -> str:
 
 
 def log_refusal(request: HttpRequest, response: HttpResponse, request_id: str) -> None:
-    """Log an answer with a status of 400 or more, with the request's id; Django then does not log it again."""
+    """Log an answer with a status of 400 or more, with the request's id, in place of Django."""
     if response.status_code >= 400:
         message = "%s: %s (%s)"
         log_response(message, response.reason_phrase, request.path_info, request_id, request=request, response=response)

@@ -55,8 +55,7 @@ def body_of(request: HttpRequest) -> bytes:
 
 
 def require_size(body: bytes, caller: Caller) -> None:
-    """Raise Problem (413) if the body is larger than the limit of the caller's store. Before a body of more than
-    LARGE bytes is parsed, let other threads work."""
+    """Raise Problem (413) if the body is larger than the limit of the caller's store."""
     limit = settings.MEMORYHUB_LIMITS["body_bytes"] if caller.body_bytes is None else caller.body_bytes
     if limit is not None and len(body) > limit:
         raise Problem.too_large_for_store(limit)
@@ -71,10 +70,10 @@ def require_method(request: HttpRequest, *methods: str) -> None:
 
 
 def caller_of(request: HttpRequest, store_id: str | None, at: datetime, door: Door = Door.TOOL) -> Caller:
-    """Return the caller. Raises Problem: 401 without a valid key, 404 if the key does not reach the store. A 404 is
-    audited, and so is, once a minute, a 401 for a key that was revoked or has expired.
+    """Return the caller; `store_id` is None if the request names no memory store.
 
-    `store_id` is None if the request names no memory store.
+    Raises Problem: 401 without a valid key, 404 if the key does not reach the store. A 404 is audited. A 401 for a key
+    that has ended is audited once a minute.
     """
     store_id = store_id and store_id.replace("\0", "\ufffd")  # PostgreSQL refuses NUL; no id contains either
     caller = calls.find_caller(secret_of(request), store_id or "", at)
@@ -90,8 +89,7 @@ def caller_of(request: HttpRequest, store_id: str | None, at: datetime, door: Do
 
 
 def no_key(request: HttpRequest, store_id: str, at: datetime, door: Door) -> Problem:
-    """Return the error for a request without a valid key. For a key that has ended, the error says when it ended, and
-    one request a minute is audited: with the memory store that the request names, or else with its address."""
+    """Return the error for a request without a valid key. If the key has ended, say when; audit this once a minute."""
     ended = refusals.of_ended_key(secret_of(request), at)
     if ended is None:
         return Problem.no_key()
@@ -125,8 +123,10 @@ def secret_in(meta: Mapping[str, Any]) -> str:
 
 
 def json_of(request: HttpRequest, body: bytes) -> dict[str, Any]:
-    """Return the JSON object in a body. Raises Problem: 415 for a compressed body or a content type other than JSON,
-    400 if the body is no JSON object."""
+    """Return the JSON object in a body.
+
+    Raises Problem: 415 for a compressed body or another content type, 400 if the body is no JSON object.
+    """
     require_plain(request)
     if not _JSON_TYPE.fullmatch(request.META.get("CONTENT_TYPE") or ""):
         raise Problem.invalid("The content type must be application/json.", 415)

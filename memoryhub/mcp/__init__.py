@@ -1,2 +1,1 @@
-"""The MCP door: the memory tool, search and history for clients of the Model Context Protocol, without protocol
-sessions."""
+"""The MCP door: the memory tool, search and history for clients of the Model Context Protocol."""

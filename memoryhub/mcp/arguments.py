@@ -58,7 +58,7 @@ def limit_of(arguments: Json) -> int:
 
 
 def cursor_of(kind: str, filters: Json, arguments: Json, shape: tuple[type, ...]) -> list[Any] | None:
-    """Return the position in the cursor `page`, None if it is absent; raises Unusable. See `cursors.decode`."""
+    """Return the position in the cursor `page`; None if it is absent. Raises Unusable."""
     try:
         return cursors.decode(kind, filters, text_of(arguments, "page"), shape)
     except Problem as problem:

@@ -22,10 +22,9 @@ LONGEST_TOKEN = 128
 
 
 def token_of(meta: Json, key: str | None) -> str | None:
-    """Return the token by which a repeated call is recognised: the Idempotency-Key, else the id of the client's
-    tool_use block.
+    """Return the token of a call, by which a repeated call is recognised: `key`, else the id of the tool_use block.
 
-    Returns None if both are missing. The `id` of a request is no such token: clients count from 0 again whenever they
+    Returns None if both are missing. The `id` of a request is no such token: clients count from 0 again when they
     start.
     """
     if key is not None:
@@ -59,7 +58,6 @@ def memory(store_id: str, arguments: Json, asked: Asked, token: str | None) -> J
 
 
 def answer(text: str, *, is_error: bool = False, structured: Json | None = None) -> Json:
-    """Return the result of a tool call. `text` is for the model; `structured` is the same content as a value, for a
-    tool with an output schema."""
+    """Return the result of a tool call. `text` is for the model; `structured` is the same content as a value."""
     result: Json = {"content": [{"type": "text", "text": text}], "isError": is_error}
     return result if structured is None else result | {"structuredContent": structured}

@@ -67,8 +67,7 @@ def refusal(problem: Problem) -> HttpResponse:
 
 
 def _answer(request: HttpRequest) -> HttpResponse:
-    """Answer a message. The checks have this order: address, length, method, origin, key, store, store's length limit,
-    headers, message."""
+    """Return the answer to a message, after the checks of its headers and its key."""
     elapsed = requests.stopwatch()
     named = _store_named(request.path_info)
     body = requests.body_of(request)
@@ -123,15 +122,13 @@ def _answer_to(request: HttpRequest, message: Message, store_id: str, asked: Ask
 
 
 def _session_of(request: HttpRequest) -> str | None:
-    """Return the name of the agent's session: the name that the agent gives it, or else the name of the connection's
-    session."""
+    """Return the agent's own name for its session, or else the id of the connection's session."""
     given = requests.session_of(request)
     return requests.visible_header(request, CONNECTION, requests.LONGEST_SESSION) if given is None else given
 
 
 def _store_named(path: str) -> str | None:
-    """Return the memory store in an address; None if the address has none. Raises Refused (404) for a longer
-    address."""
+    """Return the memory store in an address; None without one. Raises Refused (404) for a longer address."""
     name = path[len(PREFIX) :].strip("/")
     if "/" in name:
         raise Refused(INVALID_REQUEST, "There is nothing at this address.", 404)
@@ -139,8 +136,7 @@ def _store_named(path: str) -> str | None:
 
 
 def _only_store(request: HttpRequest, at: datetime) -> str:
-    """Return the only memory store that the key reaches. Raises Problem without a key or a store, Refused for several
-    stores."""
+    """Return the only memory store that the key reaches. Raises Problem or Refused."""
     stores = key_stores.stores_of(requests.secret_of(request), at)
     if stores is None:
         raise requests.no_key(request, "", at, Door.MCP)

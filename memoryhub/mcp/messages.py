@@ -41,8 +41,7 @@ class Refused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A valid message. `id` is None in a notification. `is_response` is true for a response; the hub ignores it,
-    because it sends no requests."""
+    """A valid message. `id` is None in a notification. With `is_response`, the hub ignores it."""
 
     method: str
     params: Json = field(default_factory=dict)

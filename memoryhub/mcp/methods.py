@@ -20,7 +20,7 @@ KEPT_MS = 3_600_000
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
-    """A valid request: its message, its version of the protocol, its store, who asks, and its Idempotency-Key
+    """A valid request: its message, its version of the protocol, its store, its caller, and its Idempotency-Key
     (`key`)."""
 
     message: Message
@@ -35,8 +35,7 @@ class Incoming:
 
 
 def call(incoming: Incoming) -> Json:
-    """Return the result of a request. Raises Refused for an error of the protocol, and Problem for an error that the
-    API has too."""
+    """Return the result of a request. Raises Refused for an error of the protocol, and Problem for other errors."""
     is_stateless = incoming.version == versions.STATELESS
     method = (_STATELESS if is_stateless else _AGREED).get(incoming.message.method)
     if method is None:
@@ -62,9 +61,9 @@ def _initialize(incoming: Incoming) -> Json:
 
 
 def session_begun(incoming: Incoming) -> str | None:
-    """Return the name of the session that a connection begins with `initialize`; None for any other method.
+    """Return the session id that `initialize` makes for a connection; None for any other method.
 
-    Nothing is stored: the client sends the name back with each call, in the header `Mcp-Session-Id`.
+    Nothing is stored: the client sends the id back with each call, in the header `Mcp-Session-Id`.
     """
     if incoming.version == versions.STATELESS or incoming.message.method != "initialize":
         return None

@@ -35,8 +35,7 @@ def history(store_id: str, arguments: Json, asked: Asked, token: str | None) -> 
 
 
 def run(call: Callable[[str, Json, Asked], Json], name: str, store_id: str, arguments: Json, asked: Asked) -> Json:
-    """Return the result of a call. An error for the model is a result too; wrong arguments are audited like an error of
-    a command."""
+    """Return the result of a call, which may be an error for the model. Wrong arguments are audited."""
     try:
         try:
             return call(store_id, arguments, asked)
@@ -143,14 +142,13 @@ def _version(version: MemoryVersion, entries: Mapping[int, AuditEntry]) -> Json:
 
 
 def _author(version: MemoryVersion, entry: AuditEntry | None) -> Json | None:
-    """Return who wrote a version: its author in this hub or, if it was imported, its author in the hub from which it
-    comes. Return None if the author is the hub itself or is unknown."""
+    """Return who wrote a version, also for an imported version. Return None for the hub itself or an unknown author."""
     if version.origin is not None:
         return actors.of_origin(version.origin)
     return None if entry is None else actors.actor(entry.actor_kind, entry.actor_id, entry.session)
 
 
 def both(structured: Json) -> Json:
-    """Return a result with a value both as structured content and as text: some clients pass only text to their
+    """Return a result with a value as structured content and as text, because some clients pass only text to their
     model."""
     return answer(json.dumps(structured, ensure_ascii=False), structured=structured)

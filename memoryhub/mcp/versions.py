@@ -1,8 +1,7 @@
 """The supported versions of the protocol, and the headers that each requires of a request.
 
-Up to version 2025-11-25 a client begins with `initialize`, and names the agreed version in a header. Since version
-2026-07-28 nothing is agreed: each request names its version, its method and its tool in headers, and has the version
-and the client's capabilities in `_meta`. In both cases the hub keeps no state between two requests.
+Up to version 2025-11-25, a client begins with `initialize` and then names the agreed version in a header. Since version
+2026-07-28, each request says all this itself, in headers and in `_meta`.
 """
 
 import base64
@@ -35,8 +34,7 @@ _ENCODED = re.compile(r"=\?base64\?(.*)\?=")
 def version_of(headers: Mapping[str, str], message: Message) -> str:
     """Return the version in which to answer a message. Raises Refused if the headers do not match the message.
 
-    Without the header MCP-Protocol-Version, the message must be from an older client: the oldest version is returned.
-    If the message itself shows a newer version, Refused is raised.
+    Without the header MCP-Protocol-Version, this is the oldest version.
     """
     header = headers.get("MCP-Protocol-Version")
     if header is None:
@@ -61,22 +59,19 @@ def unsupported(requested: str) -> Refused:
 
 
 def status_of(refused: Refused, version: str) -> int:
-    """Return the HTTP status for an error of a method. It is 200 for clients of an older version: they read the body
-    of no other answer."""
+    """Return the HTTP status for an error of a method: 200 for older clients, which read the body of no other answer."""
     if version == STATELESS:
         return 404 if refused.code == METHOD_NOT_FOUND else refused.status
     return 200
 
 
 def agreed_on(requested: object) -> str:
-    """Return the version for the answer to `initialize`: the `requested` one if it is in AGREED (the versions that have
-    this method), else LATEST_AGREED."""
+    """Return the version to answer `initialize` with: the `requested` one if it is in AGREED, else LATEST_AGREED."""
     return requested if isinstance(requested, str) and requested in AGREED else LATEST_AGREED
 
 
 def _check_envelope(headers: Mapping[str, str], header: str, message: Message) -> None:
-    """Raise Refused unless the headers of a stateless request match its message, because intermediaries read only the
-    headers."""
+    """Raise Refused unless the headers of a stateless request match its message."""
     if header == STATELESS or VERSION_KEY in message.meta:
         missing = [key for key in (VERSION_KEY, CAPABILITIES_KEY) if key not in message.meta]
         if missing:
@@ -91,8 +86,7 @@ def _check_envelope(headers: Mapping[str, str], header: str, message: Message) -
 
 
 def decoded(value: str | None) -> str | None:
-    """Return a header's value, decoded if it has the form `=?base64?…?=`. Return None for None, and for a text in this
-    form that is not canonical Base64 of UTF-8."""
+    """Return a header's value, decoded if it has the form `=?base64?…?=`. Return None for None and for wrong Base64."""
     match = _ENCODED.fullmatch(value or "")
     if value is None or match is None:
         return value

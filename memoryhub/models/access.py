@@ -53,8 +53,7 @@ def fold_email(email: str) -> str:
 
 
 def has_other_letters(email: str) -> bool:
-    """Return whether `fold_email` replaces letters of an e-mail address by other letters, and not only by lower case.
-    Then the folded address may be that of another mailbox, as strasse.de is not straße.de."""
+    """Return whether `fold_email` changes more of an e-mail address than the case: it may be another mailbox then."""
     return fold_email(email) != unicodedata.normalize("NFC", email).strip().lower()
 
 
@@ -65,8 +64,7 @@ def _did_something(chains: Sequence[str]) -> Exists:
 
 class UserQuerySet(SealedQuerySet["User"]):
     def known_in(self, chains: Sequence[str]) -> UserQuerySet:
-        """Return the people who have a role in one of the stores with the ids `chains`, or an entry in the chain of one
-        of these stores. A chain has the id of its store."""
+        """Return the people who have a role in one of the stores `chains`, or an entry in the chain of one of them."""
         role = Member.objects.filter(user=OuterRef("pk"), store__in=chains)
         return self.filter(Exists(role) | _did_something(chains))
 
@@ -81,7 +79,7 @@ class UserManager(_People["User"]):
 
 
 class User(Sealed, AbstractBaseUser):
-    """A person. If `is_superuser`, the person may do everything; otherwise the person's roles in stores decide."""
+    """A person. If `is_superuser`, the person may do everything. Otherwise the person's roles in stores decide."""
 
     OUTSIDE: ClassVar = {"last_login": "the entries of sign-ins say it"}
 
@@ -105,14 +103,13 @@ class User(Sealed, AbstractBaseUser):
         return self.name or self.email
 
     def check_password(self, raw_password: str | None) -> bool:
-        """Return whether the password is right. Unlike Django's method, this saves no stronger hash: the sign-in action
-        does."""
+        """Return whether the password is right. Unlike Django's method, this never saves a new hash."""
         return check_password(raw_password, self.password)
 
     def role_in(self, store: MemoryStore) -> Role | None:
-        """Return the person's role in a store, or None without a role. A superuser is an admin of every store.
+        """Return the person's role in a store; None without a role. A superuser is an admin of every store.
 
-        No one has a role in a deleted store. A person with any role in a store is a viewer of its throw-away copies.
+        No one has a role in a deleted store. People with a role in a store are viewers of its throw-away copies.
         """
         if store.deleted_at is not None:
             return None
@@ -153,11 +150,9 @@ class InvitationQuerySet(SealedQuerySet["Invitation"]):
         return self.filter(used_at=None, expires_at__gt=at)
 
     def granted(self) -> InvitationQuerySet:
-        """Return the invitations of the hub itself, and the invitations whose maker is active and may still grant their
-        role.
+        """Return the invitations whose maker may still grant their role, and those of the hub itself.
 
-        A superuser may make all of them. An admin of a store may only make invitations to a role in that store, for
-        someone who is not a person of the hub yet. Invitations to a deleted store are left out.
+        A superuser may grant every role. An admin of a store may only invite new people to a role in that store.
         """
         admin = Exists(Member.objects.filter(store=OuterRef("store"), user=OuterRef("made_by"), role=Role.ADMIN))
         role = Q(admin, user=None, is_superuser=False)
@@ -208,8 +203,8 @@ class AgentQuerySet(SealedQuerySet["Agent"]):
         return self.filter(Exists(Key.objects.for_store(store).filter(agent=OuterRef("pk"))))
 
     def known_in(self, chains: Sequence[str]) -> AgentQuerySet:
-        """Return the agents that have a key to all stores or to one of the stores with the ids `chains`, and those that
-        are the author of an entry in the chain of one of these stores."""
+        """Return the agents with a key to one of the stores `chains` or to all stores, and the authors of entries in
+        these chains."""
         keys = Key.objects.filter(agent=OuterRef("pk"))
         reaching = KeyStore.objects.filter(key__agent=OuterRef("pk"), store__in=chains)
         return self.filter(Exists(keys.filter(all_stores=True)) | Exists(reaching) | _did_something(chains))
@@ -225,8 +220,7 @@ class AgentQuerySet(SealedQuerySet["Agent"]):
         return self.filter(folded_name=folded)
 
     def after(self, id: str) -> AgentQuerySet:
-        """Return the agents that follow the agent with this id in the order of names. For an unknown id, return all
-        agents."""
+        """Return the agents after the agent with this id, in the order of names; all agents if the id is unknown."""
         last = Agent.objects.filter(pk=id).values_list("folded_name", flat=True).first()
         if last is None:
             return self.by_name()
@@ -236,9 +230,8 @@ class AgentQuerySet(SealedQuerySet["Agent"]):
 class Agent(Sealed):
     """A named program that has keys.
 
-    A name must be unique only among the agents that its creator may see, because otherwise a refused name would reveal
-    an agent of other stores. If two agents with the same name are listed together, the ends of their ids are shown too.
-    `claude_for` is the person whose Claude runs act as this agent.
+    Two agents may have the same name, because a refused name would reveal an agent of other stores. `claude_for` is the
+    person whose Claude runs act as this agent.
     """
 
     id = IdField(primary_key=True)
@@ -268,8 +261,8 @@ class KeyQuerySet(SealedQuerySet["Key"]):
         return self.filter(Q(all_stores=True) | Q(stores=store)).distinct()
 
     def visible_to(self, user: User) -> KeyQuerySet:
-        """Return the keys to a store in which the person has a role; all keys for a superuser. Keys to all stores are
-        visible to everyone who has a role in a store."""
+        """Return the keys to a store in which the person has a role, and the keys to all stores. A superuser sees all
+        keys."""
         if user.is_superuser:
             return self
         roles = Member.objects.filter(user=user)
@@ -279,8 +272,8 @@ class KeyQuerySet(SealedQuerySet["Key"]):
     def governed_by(self, user: User) -> KeyQuerySet:
         """Return the keys that a person may revoke.
 
-        A superuser may revoke every key. Anyone else may revoke a key if the person is an admin of each of its stores,
-        but never a key to all stores.
+        A superuser may revoke every key. Other people must be an admin of each store of the key, and may not revoke a
+        key to all stores.
         """
         if user.is_superuser:
             return self
@@ -364,7 +357,7 @@ LOOKED_AT = 200
 
 class SessionQuerySet(models.QuerySet["Session"]):
     def visible_to(self, user: User) -> SessionQuerySet:
-        """Return the sessions with an act in a store in which the person has a role; all sessions for a superuser."""
+        """Return the sessions with an act in a store in which the person has a role; for a superuser, all sessions."""
         if user.is_superuser:
             return self
         return self.known_in(Member.objects.filter(user=user).values("store"))
@@ -384,8 +377,7 @@ class SessionQuerySet(models.QuerySet["Session"]):
 
 
 class Session(models.Model):
-    """One run of an agent, with the name that the agent gave to it. `first_seen_at` and `last_seen_at` are exact to the
-    second."""
+    """One run of an agent, with the agent's name for it. `first_seen_at` and `last_seen_at` are exact to the second."""
 
     id = IdField(primary_key=True)
     agent = models.ForeignKey(Agent, models.CASCADE, db_index=False, related_name="sessions")

@@ -35,8 +35,7 @@ class Door(models.TextChoices):
 
     @property
     def has_tool(self) -> bool:
-        """Return whether agents call the memory tool through this door. Entries through such a door may have any
-        command name, because agents send it."""
+        """Return whether agents call the memory tool through this door."""
         return self in (Door.TOOL, Door.MCP)
 
 
@@ -52,20 +51,14 @@ ENTRY_BYTES = 500
 
 
 class AuditChain(models.Model):
-    """The head of a chain. Its id is a store's id, or HUB. A chain outlives its store: its last entry is that of the
-    store's deletion.
+    """The head of a chain. Its id is a store's id, or HUB. A chain outlives its store.
 
-    `bytes` is the sum of the sizes of its entries, each as it was when the entry was written. Entries that retention
-    removed are subtracted.
-
-    If retention removed the oldest entries, up to and including `start_seq`, the chain starts at a signed checkpoint.
-    The checkpoint has the hash of the last removed entry, the time of the removal, and two digests. One covers the
-    remaining versions that removed entries made. The other covers the seals in removed entries that are still the
-    newest seal of their governing row.
+    `bytes` is the sum of the sizes of its entries. If retention removed the oldest entries, up to `start_seq`, the
+    chain starts at a signed checkpoint. This checkpoint also covers the remaining versions and seals of the removed
+    entries.
 
     `key_name` is the audit key that the next entry needs (None: the audit key was never rotated). The entries up to
-    `older_seq` were written with older keys, and `older_signature` is the signature of the entry `older_seq` with the
-    current key.
+    `older_seq` were written with older keys. `older_signature` signs the last of them with the current key.
     """
 
     id = IdField(primary_key=True)
@@ -89,8 +82,7 @@ BECAME_A_PROPOSAL = f'"{PROPOSED}'
 
 
 def was_refused_with(*beginnings: str) -> Q:
-    """Return the condition that a call was refused with an answer that begins with one of `beginnings`. If the call
-    repeats an earlier call and its entry has no answer of its own, the answer of the earlier call counts."""
+    """Return the condition that a call was refused with an answer that begins with one of `beginnings`."""
     begins = Q(*(Q(message__startswith=f'"{text}') for text in beginnings), _connector=Q.OR)
     repeated = Q(message__isnull=True, replay_of__isnull=False) & Q(Exists(_first_call().filter(begins)))
     return Q(ok=False) & (Q(message__isnull=False) & begins | repeated)
@@ -108,10 +100,7 @@ know that and would otherwise choose the index by path or by time."""
 
 
 def at_or_beneath(column: Expression | F, path: str) -> Q:
-    """Return the condition that `column` has `path` or, if `path` ends with a slash, a path under it.
-
-    Paths under it are found by a range, because LIKE ignores case on SQLite.
-    """
+    """Return the condition that `column` has `path` or, if `path` ends with a slash, a path under it."""
     if not path.endswith("/"):
         return Q(Exact(column, path))
     low, high = paths.subtree(path[:-1])
@@ -121,9 +110,8 @@ def at_or_beneath(column: Expression | F, path: str) -> Q:
 def by_path_alone(rows: models.QuerySet[Any], low: int, high: int) -> Any:
     """Limit rows that were selected by path to the seqs from `low` to `high`, and annotate `place`, which equals `seq`.
 
-    This form makes the database read the rows from the index by path. If the bounds or the order named `seq` itself,
-    SQLite would walk the whole chain; `+ 0` hides the column from its planner. With two bounds that it cannot estimate,
-    PostgreSQL would expect few rows and start parallel workers, so a lower bound is added only where it is needed.
+    With `seq` itself in the conditions, SQLite would walk the whole chain; `+ 0` hides it from the planner. PostgreSQL
+    gets a lower bound only if one is needed, because with two bounds it would start parallel workers.
     """
     placed = rows.annotate(place=F("seq") + 0).filter(place__lte=high)
     return placed.filter(place__gte=low) if low > 1 else placed
@@ -143,11 +131,7 @@ class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
         return self.newest() if newest else self.oldest()
 
     def in_brief(self) -> AuditEntryQuerySet:
-        """Defer the columns that can be long, and annotate `message_start`: the first 400 characters of the message.
-
-        If a refused call repeats an earlier call and its entry has no message, `message_start` is taken from the
-        message of the earlier call.
-        """
+        """Defer the columns that can be long, and annotate `message_start`: the first 400 characters of the message."""
         long, start = ("input", "message", "salts", "commitments", "proof"), Substr("message", 1, 400)
         refused = When(ok=False, then=Coalesce(start, Subquery(_first_call().values_list(start)[:1])))
         return self.defer(*long).annotate(message_start=Case(refused, default=start))
@@ -168,16 +152,12 @@ class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
         return self.filter(command=command)
 
     def through_other(self, door: str) -> AuditEntryQuerySet:
-        """Return the entries through the given door, which must not be the door TOOL. The literal in the SQL lets
-        SQLite use the partial index."""
+        """Return the entries through the given door, which must not be TOOL. Its condition lets SQLite use the partial
+        index."""
         return self.filter(~Exact(F("door"), Literal(Door.TOOL.value)), door=door)
 
     def by_version(self, versions: Collection[str]) -> AuditEntryQuerySet:
-        """Return the entries whose `version` is one of `versions`, except those of the door TOOL.
-
-        Through the other doors, a version can be read by its id, also after a newer version has replaced it. For the
-        literal in the SQL, see `through_other`.
-        """
+        """Return the entries whose `version` is one of `versions`, except those of the door TOOL."""
         return self.filter(~Exact(F("door"), Literal(Door.TOOL.value)), version__in=versions)
 
     def that_ended(self, ok: bool) -> AuditEntryQuerySet:
@@ -199,12 +179,9 @@ class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
         return found if end is None else found.filter(LessThan(UNINDEXED_TIME, end))
 
     def seqs_near(self, start: datetime | None, end: datetime | None) -> tuple[int, int]:
-        """Return (low, high): bounds for the seqs of one chain's entries in a span of time. None as `start` or `end`
-        sets no bound.
+        """Return (low, high): bounds for the seqs of one chain's entries in a span of time. None sets no bound.
 
-        Because clocks can run backwards, entries that are up to CLOCK_SLACK places out of order are included. So
-        entries outside of the span may be between the bounds: filter by `within` too. Indexes are ordered by seq, so
-        every other filter can still use its own index.
+        Entries outside of the span may be between the bounds, because clocks can run backwards: filter by `within` too.
         """
         low, high, by_time = 1, LAST_SEQ, self.annotate(place=F("seq")).values("place")
         if start is not None:
@@ -234,14 +211,13 @@ class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
 class AuditEntry(RowOfStore):
     """One act: actor, door, command and outcome. It has no foreign keys, because it outlives the rows that it names.
 
-    `input` and `message` are ASCII-escaped JSON. A text that `version` has is not stored in `input` again; see
-    `InputField`. `message` is null in two cases: the answer is rendered again from `version`, or it equals the answer
-    of the entry `replay_of`. The lines `first_line` to `last_line` are rendered; `cut` says whether the view limit
-    ended them. If the actor is a key, `author_id` is the id of its agent; otherwise it equals `actor_id`. `duration` is
-    in microseconds.
+    `input` and `message` are ASCII-escaped JSON. `input` is stored without the text of `version`; see `InputField`.
+    `message` is null if the answer can be rendered again from `version`, or if it is that of the entry `replay_of`. The
+    lines `first_line` to `last_line` are shown; `cut` says whether the view limit ended them. `author_id` is the id of
+    the agent or the person. `duration` is in microseconds.
 
-    `proof` has the salts and commitments, as `chain.packed` writes them; `actions.core.proofs` reads them. Older
-    entries have all of them in `salts` and `commitments` instead, which are empty in entries with a `proof`.
+    `proof` has the salts and commitments; `actions.core.proofs` reads them. Older entries have them in `salts` and
+    `commitments` instead.
     """
 
     STORE = "chain"
@@ -303,8 +279,7 @@ class AuditEntry(RowOfStore):
 
 
 class IdempotentCall(RowOfStore):
-    """A tool call that must not run twice: a key's token, the digest of the call's input, and the seq of the first
-    entry."""
+    """A tool call that must not run twice: a key's token, the digest of the call's input, and the seq of its entry."""
 
     pk = models.CompositePrimaryKey("store", "key", "token")
     store = models.ForeignKey("memoryhub.MemoryStore", models.CASCADE, db_index=False, related_name="+")

@@ -6,9 +6,9 @@ from memoryhub.models.fields import IdField
 
 
 class BackgroundTask(models.Model):
-    """The state of one kind of background work on a node (a machine): its last success and failure, and why it failed.
+    """The state of one kind of background work on a node (a machine).
 
-    `failures` counts the failures since the last success; `next_at` is when the work is tried again after a failure.
+    `failures` counts the failures since the last success. After a failure, `next_at` is when the work is tried again.
     """
 
     pk = models.CompositePrimaryKey("node", "name")
@@ -25,8 +25,8 @@ class Installation(models.Model):
     """One row about this hub: keyed digests of the secrets with which it was first started, and its clock of running
     time.
 
-    Old rows expire by this `clock`; see `actions.core.hub.clock`. Until `stream_until`, the process `stream_holder`
-    writes the audit stream. `older_keys` are the earlier audit keys, encrypted with the current one.
+    Until `stream_until`, the process `stream_holder` writes the audit stream. `older_keys` are the earlier audit keys,
+    encrypted with the current one.
     """
 
     id = models.IntegerField(primary_key=True, default=1)

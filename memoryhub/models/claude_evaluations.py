@@ -32,10 +32,9 @@ class ClaudeEvaluationQuerySet(models.QuerySet["ClaudeEvaluation"]):
 class ClaudeEvaluation(models.Model):
     """A run of the suite of `pure.conversation.evaluations`.
 
-    `model` is "" for the scripted model. `results` is {name of a case that has ended: whether it passed}; the answers
-    of the model are not kept. `state`, `problem`, `stop_asked`, `worker` and `seen_at` mean the same as in a Claude
-    run. `copy` is the id of the throw-away copy for the current case. `started_by` is the person who started the
-    evaluation (null: a command did).
+    `model` is "" for the scripted model. `results` is {name of a case that has ended: whether it passed}. `copy` is the
+    id of the throw-away copy for the current case. `started_by` is a person (null: a command started it). The other
+    fields mean the same as in a Claude run.
     """
 
     id = IdField(primary_key=True)

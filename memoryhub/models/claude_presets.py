@@ -1,4 +1,4 @@
-"""Presets of Claude runs: guidance and settings that people save for a memory store, with all their versions."""
+"""Presets of Claude runs: guidance and settings that people save for a memory store, in several versions."""
 
 from __future__ import annotations
 
@@ -19,9 +19,8 @@ class ClaudePresetQuerySet(models.QuerySet["ClaudePreset"]):
 class ClaudePreset(models.Model):
     """Guidance and settings for Claude runs, under a name.
 
-    `versions` has the versions that are kept, oldest first: {"number", "at", "by", "content"}. `by` is the name of the
-    person who saved the version. `content` has the values of the form of a run, without the task and without the choice
-    between the memory store and a copy.
+    `versions` has the kept versions, oldest first: {"number", "at", "by", "content"}. `by` is the name of the person
+    who saved it. `content` has the values of the form of a run that are saved.
     """
 
     id = IdField(primary_key=True)

@@ -43,10 +43,7 @@ class ClaudeRunQuerySet(models.QuerySet["ClaudeRun"]):
         return self.filter(state=ClaudeRunState.RUNNING, seen_at__lt=at)
 
     def newest(self) -> ClaudeRunQuerySet:
-        """Return the runs, newest first.
-
-        They are not ordered by id, because the ids of dreams sort after all others.
-        """
+        """Return the runs, newest first."""
         return self.select_related("started_by").order_by("-created_at", "-id")
 
     def before(self, run: ClaudeRun) -> ClaudeRunQuerySet:
@@ -57,21 +54,19 @@ class ClaudeRunQuerySet(models.QuerySet["ClaudeRun"]):
 class ClaudeRun(models.Model):
     """A conversation with Claude, which has the memory tool on one memory store.
 
-    `agent` and `key` are the ids with which its calls are made; their session has the name `session_name`. `options`
-    are those of `pure.conversation.options`. `budget` is the most `tokens` that the run may use; `held` of them are
-    reserved for the answer that is being made. `context` is the number of tokens from which the last answer was made.
-    `problem` says in one word why the run ended. `worker` names the process that works on it, which was seen at
-    `seen_at`. Each change of the run or of its events makes `revision` greater; `events` is how many events it has.
+    `agent` and `key` are the ids with which its calls are made, in the session `session_name`. `options` are those of
+    `pure.conversation.options`. `budget` is the most `tokens` that the run may use; `held` of them are reserved for the
+    current answer. `context` is the number of tokens from which the last answer was made. `problem` says in one word
+    why the run ended. The process `worker` works on the run and was seen at `seen_at`. `revision` grows with each
+    change; `events` is the number of events.
 
     The run begins with the state of the store after the entry `base`. If the run works on a throw-away copy, `copy` is
-    the copy's id, and the copy has the memories as they were after `base`. `copied` is the seq of the copy's newest
-    entry at the moment when all memories had been copied (null: not all have been copied yet). If the run `proposes`,
-    its changes in the copy become a proposal.
+    the copy's id. `copied` is the seq of the copy's newest entry when all memories were copied (null: not yet). If the
+    run `proposes`, its changes in the copy become a proposal.
 
-    A run that an agent started is a dream. Its `dream` has the ids of the `sessions` that Claude reads, and `updates`,
-    which says whether the result changes the store itself or becomes a new store. `agent` and `key` are then those of
-    the agent that started it, and `task` has the agent's instructions. `archived_at` is when the dream was hidden from
-    the list of dreams.
+    A run that an agent started is a dream. Its `dream` has the `sessions` that Claude reads, and `updates`: whether it
+    changes the store itself. `agent` and `key` are then those of the agent that started it, and `task` has its
+    instructions. `archived_at` is when the dream was hidden from the list.
     """
 
     id = IdField(primary_key=True)
@@ -157,9 +152,9 @@ class ClaudeEventQuerySet(models.QuerySet["ClaudeEvent"]):
 class ClaudeEvent(models.Model):
     """One event of a run. `number` is its place in the run, from 1.
 
-    `content` depends on the kind; see `actions.claude_runs.events`. If a call ran, `seq` is the number of its audit
-    entry, from which its input and answer are read. An event `is_open` while it still grows. An event that `is_cut`
-    belongs to an answer that broke off, and is not a part of the conversation.
+    `content` depends on the kind; see `actions.claude_runs.events`. `seq` is the number of the call's audit entry, if
+    it ran. An event `is_open` while it grows. An event that `is_cut` is a part of an answer that broke off, and not of
+    the conversation.
     """
 
     pk = models.CompositePrimaryKey("run", "number")
@@ -183,8 +178,11 @@ class ClaudeDay(models.Model):
 
 
 class ClaudeModel(models.Model):
-    """A model that Claude's API offers, according to its last answer: its `name` for people, the most tokens of an
-    answer (null: unknown), whether it can think, and the `edits` of a context that it supports (null: unknown)."""
+    """A model that Claude's API offers.
+
+    It has a `name` for people, the most tokens of an answer (null: unknown), whether it can think, and the `edits` of a
+    context that it supports (null: unknown).
+    """
 
     id = models.CharField(max_length=100, primary_key=True)
     name = models.CharField(max_length=200)

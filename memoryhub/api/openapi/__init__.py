@@ -38,8 +38,7 @@ def document(api: NinjaAPI) -> Json:
 
 
 def _in_order(address: Json) -> Json:
-    """Return a copy of `address`, {method: operation}. If PATCH does the same as POST, it gets an id and a summary of
-    its own."""
+    """Return a copy of `address`, {method: operation}. A PATCH that equals the POST gets its own id and summary."""
     details = {method: copy.deepcopy(operation) for method, operation in address.items()}
     if "patch" in details and "post" in details and details["patch"]["operationId"] == details["post"]["operationId"]:
         details["patch"]["operationId"] += "_by_patch"
@@ -48,7 +47,7 @@ def _in_order(address: Json) -> Json:
 
 
 def _complete(told: Json, method: str, operation: Declared) -> None:
-    """Add the shared parameters, headers and errors to `told`, the description of an operation in the document."""
+    """Add the shared parameters, headers and errors to `told`, the description of an operation."""
     is_open = "security" in told
     for parameter in told["parameters"]:
         if "$ref" not in parameter:
@@ -65,8 +64,7 @@ def _complete(told: Json, method: str, operation: Declared) -> None:
 
 
 def _errors(operation: Declared, method: str, is_open: bool) -> set[int]:
-    """Return the statuses of the errors that the frame can answer before it calls the operation. `is_open`: it needs no
-    key."""
+    """Return the statuses of the errors that every such operation can answer. `is_open`: the operation needs no key."""
     asks = operation.needs
     found = {405, 413, 500}
     if not is_open:

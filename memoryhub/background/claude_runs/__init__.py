@@ -1,2 +1,1 @@
-"""The work on Claude runs. One thread starts a thread for each run that waits. Each turn of a run is one answer of
-Claude, with the tool calls in it."""
+"""The work on Claude runs. Each run that waits gets a thread. A turn is one answer of Claude, with its tool calls."""

@@ -1,7 +1,7 @@
-"""Asks Claude's API for one answer, with the official SDK, in a thread that its caller need not wait for.
+"""Asks Claude's API for one answer with the official SDK, in a thread of its own.
 
-The SDK is imported when the first answer is asked for: it is large, and a hub without runs does not need it. It sends a
-request again after 429, 500, 529 and lost connections; what it then raises becomes a `Failed`.
+The SDK sends a request again after 429, 500, 529 and lost connections. Its last error becomes a `Failed`. The SDK is
+imported only when it is needed, because it is large.
 """
 
 import logging
@@ -77,14 +77,13 @@ class Answer:
 
 
 def context_of(usage: dict[str, Any]) -> int:
-    """Return the number of tokens from which an answer was made, whether they were read from a cache or not."""
+    """Return the number of tokens from which an answer was made, with those read from a cache."""
     names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
     return sum(usage.get(name) or 0 for name in names)
 
 
 def total_of(usage: dict[str, Any]) -> int:
-    """Return how many tokens an answer used. If the answer has a summary, the API counts the parts of the answer one by
-    one in `iterations`; the result is their sum."""
+    """Return how many tokens an answer used, with those for a summary (`iterations`)."""
     parts = usage.get("iterations") or [usage]
     return sum(context_of(part) + (part.get("output_tokens") or 0) for part in parts)
 
@@ -97,8 +96,7 @@ class Api:
         self._client: Any = None
 
     def count(self, parameters: dict[str, Any]) -> Iterator[Tick | int]:
-        """Yield ticks, and then the number of tokens from which an answer would be made: an estimate, if the API does
-        not say."""
+        """Yield ticks, and then the number of tokens in a request: an estimate, if the API does not say."""
         asked = {name: value for name, value in parameters.items() if name != "cache_control"}
         try:
             yield from self._aside(lambda put: put(self._client.beta.messages.count_tokens(**asked).input_tokens))
@@ -124,10 +122,7 @@ class Api:
         yield from self._aside(lambda put: _read(self._client, parameters, put))
 
     def _aside(self, ask: Callable[[Callable[[Any], None]], None]) -> Iterator[Any]:
-        """Run `ask`, which waits for the API, in another thread.
-
-        Yield what `ask` passes to its argument, and ticks in between.
-        """
+        """Run `ask`, which waits for the API, in another thread. Yield what `ask` passes to its argument, and ticks."""
         came: queue.SimpleQueue[Any] = queue.SimpleQueue()
         given_up = threading.Event()
 

@@ -1,4 +1,4 @@
-"""Runs the suite of `pure.conversation.evaluations` with a model, each case on a throw-away copy of a memory store."""
+"""Runs the evaluation suite with a model. Each case runs on a throw-away copy of a memory store."""
 
 import logging
 import threading
@@ -69,12 +69,12 @@ class Worker:
 
     @property
     def on_copy(self) -> Act:
-        """Return an act of the hub itself for what is done to throw-away copies, because no person asked for it."""
+        """Return an act of the hub itself, for changes of throw-away copies."""
         return Act(Actor.system("evaluate_memory"), self.door, timezone.now())
 
     def beat(self) -> None:
-        """Raise _Interrupted if the hub is stopping. Otherwise, if SEEN_EVERY seconds have passed since the last time,
-        record that the work goes on. Raises Stopped and LostRun."""
+        """Record from time to time that the work goes on. Raises Stopped, LostRun, or _Interrupted if the hub is
+        stopping."""
         if self.stop.is_set():
             raise _Interrupted
         if time.monotonic() - self.seen >= SEEN_EVERY:
@@ -109,10 +109,8 @@ class ByApi:
         return [block for block in map(block_of, answer.blocks) if block is not None]
 
     def _last(self, items: Iterator[Any], kind: type) -> Any:
-        """Return the first of `items` that is a `kind`. Raises Failed if none is.
-
-        For each item before that one, record that the work goes on.
-        """
+        """Return the first of `items` that is a `kind`, and record the work's progress until then. Raises Failed if
+        none is."""
         for item in items:
             if isinstance(item, kind):
                 return item
@@ -121,8 +119,7 @@ class ByApi:
 
 
 def scripted(session: Session) -> Ask:
-    """Return a function that answers as the scripted model. Its first answer has the tool calls of the session. Its
-    next answer is the text `says` of the session or, if that is empty, the results of the calls."""
+    """Return a function that answers as the scripted model: first with the session's tool calls, then with a text."""
 
     def ask(messages: Sequence[Json]) -> Sequence[Json]:
         if len(messages) == 1 and session.calls:

@@ -1,4 +1,4 @@
-"""Takes Claude runs and evaluations that wait, and works on each in a thread of its own: at most AT_ONCE runs."""
+"""Starts Claude runs and evaluations that wait, each in a thread of its own: at most AT_ONCE runs."""
 
 import os
 import secrets
@@ -67,7 +67,7 @@ def _is_supported(told: Any) -> bool:
 
 
 class Models:
-    """Asks the API at intervals which models it offers, in a thread of its own, so that no run waits for the answer."""
+    """Asks the API at intervals which models it offers, in a thread of its own."""
 
     def __init__(self, key: str, address: str) -> None:
         self.key, self.address = key, address
@@ -105,11 +105,7 @@ class Taker:
         self.models = Models(settings.ANTHROPIC_API_KEY, settings.ANTHROPIC_BASE_URL)
 
     def run(self, stop: threading.Event) -> None:
-        """Take runs until `stop` is set; the threads that work on them then end, too.
-
-        On SQLite only one process works on runs. So if a run is marked as running before this process has taken any,
-        the process that worked on it was killed.
-        """
+        """Take runs until `stop` is set; the threads that work on them then end, too."""
         wait, is_first = EVERY, connection.vendor == "sqlite"
         while not stop.wait(wait):
             wait = EVERY if settings.ANTHROPIC_API_KEY else WITHOUT_KEY
@@ -126,8 +122,8 @@ class Taker:
     def look(self, stop: threading.Event, *, is_first: bool = False) -> None:
         """Mark interrupted runs, and take one run and one evaluation that wait.
 
-        A run is interrupted if its worker has been silent for SILENT. With `is_first`, every run that is marked as
-        running is interrupted.
+        A run is interrupted if its worker has been silent for SILENT. With `is_first`, every running run is
+        interrupted.
         """
         now = timezone.now()
         self.models.look()

@@ -1,7 +1,7 @@
 """Works on one Claude run: asks for an answer, runs its calls of the memory tool, and asks again until Claude is done.
 
-Every step is written down before the next one begins. A call has run when its audit entry exists. The id of its block
-is its token: a call that is run again after a crash gets its first answer and changes nothing.
+Every step is stored before the next one begins. A call that runs again after a crash gets its first answer and changes
+nothing, because the id of its block is its token.
 """
 
 import logging
@@ -65,8 +65,7 @@ class _Failure(Exception):
 class Turns:
     """One run in this process. `stop` is set when the hub stops.
 
-    `inputs` are the inputs of calls exactly as Claude sent them, because the tool masks or refuses sensitive text in
-    them itself, as for every agent. In the events they are masked.
+    `inputs` are the inputs of calls exactly as Claude sent them. In the stored events, sensitive text is masked.
     """
 
     def __init__(self, run_id: str, worker: str, stop: threading.Event, key: str, address: str) -> None:
@@ -131,8 +130,7 @@ class Turns:
     # ------------------------------------------------------------------------------------------------ one turn
 
     def _turn(self) -> bool:
-        """Run the calls that wait, and ask for an answer. Return whether Claude is done. Claude may be done already, if
-        an earlier process could not store the end of the run."""
+        """Run the calls that wait, and ask for an answer. Return whether Claude is done."""
         if self.stop.is_set():
             raise _Interrupt
         run = ClaudeRun.objects.select_related("store", "started_by").filter(pk=self.run_id).first()
@@ -155,7 +153,7 @@ class Turns:
         return answer.stop_reason in FINAL
 
     def _copy(self, run: ClaudeRun) -> None:
-        """Fill the run's copy with the memories of its store, if the run works on a copy that is not filled yet."""
+        """Fill the run's copy with the memories of its store, if it has a copy that is not yet filled."""
         if not run.copy or run.copied is not None:
             return
         copied = None
@@ -170,8 +168,8 @@ class Turns:
     def _ask(self, run: ClaudeRun, common: dict[str, Any], before: int | None = None) -> Answer:
         """Ask for the next answer and store it; ask again, up to ASK_AGAIN times, if it breaks off.
 
-        `common` are the parameters of the request without its messages. With `before`, the messages are made only of
-        the events before the event with this number.
+        `common` are the parameters of the request without its messages. With the number `before`, only earlier events
+        are sent.
         """
         most = Options.of(run.options).max_tokens
         for attempt in range(ASK_AGAIN + 1):
@@ -199,8 +197,7 @@ class Turns:
         return about_tokens(parameters["messages"])
 
     def _answer(self, parameters: dict[str, Any], counted: int) -> Answer:
-        """Read one answer, made from about `counted` tokens, and store its parts as they arrive. Raises Failed after
-        the parts that arrived are stored."""
+        """Read one answer, and store its parts as they arrive. Raises Failed. `counted` is the number of tokens sent."""
         coming = _Coming(counted)
         answers = self.api.answer(parameters)
         try:
@@ -238,8 +235,7 @@ class Turns:
     # ------------------------------------------------------------------------------------------------ calls
 
     def _run_calls(self, run: ClaudeRun) -> None:
-        """Run the calls that have no answer yet, in order. If the run is stopped, the answer of the remaining calls
-        says that they were not run."""
+        """Run the calls that have no answer yet, in order. In a stopped run, answer that they were not run."""
         waiting = work.calls_to_run(self.run_id)
         agent = Agent.objects.filter(pk=run.agent).first() if waiting else None
         for call in waiting:
@@ -283,8 +279,7 @@ class Turns:
         work.called(self.run_id, self.worker, call.number, result.seq)
 
     def _not_known(self, run: ClaudeRun, call: ClaudeEvent) -> None:
-        """Store the outcome of a call whose exact input was lost when another process ended: either it has run, or it
-        will never run."""
+        """Store the outcome of a call whose exact input was lost when another process ended."""
         seq = work.seq_of(run, call.content["id"])
         if seq is not None:
             work.called(self.run_id, self.worker, call.number, seq)
@@ -299,8 +294,8 @@ class Turns:
     # ------------------------------------------------------------------------------------------------ stopping
 
     def _look(self, *, now: bool = False) -> None:
-        """Check whether the run has to stop: with `now` in any case, else only if the last check was TICK seconds ago.
-        Raises _Stop, _Interrupt and LostRun."""
+        """Check whether the run has to stop, `now` or if TICK seconds have passed. Raises _Stop, _Interrupt and
+        LostRun."""
         if self.stop.is_set():
             raise _Interrupt
         at = time.monotonic()
@@ -345,7 +340,7 @@ class _Coming:
             self.unwritten.add(item.index)
 
     def is_due(self) -> bool:
-        """Return whether parts are to be written now: some have changed, and the last were written TICK seconds ago."""
+        """Return whether parts have changed and were last written at least TICK seconds ago."""
         return bool(self.unwritten) and time.monotonic() - self.written >= TICK
 
     def changed(self) -> list[Part]:
@@ -355,5 +350,5 @@ class _Coming:
         return parts
 
     def used(self) -> int:
-        """Return an estimate of the tokens used by an answer that broke off, because the API has not said how many."""
+        """Return an estimate of the tokens used by an answer that broke off."""
         return self.input_tokens + (about_tokens(list(self.blocks.values())) if self.blocks else 0)

@@ -53,8 +53,7 @@ class Command(HubCommand):
     def _run(self, store_id: str | None, at: datetime, allow: bool) -> list[str]:
         """Do the retention run of a store (None: of the hub) to its end and print the totals.
 
-        If the run waits for permission, `allow` gives it; without `allow`, return a sentence that says so. In all other
-        cases, return an empty list.
+        If the run waits for permission, `allow` gives it. Without `allow`, return a sentence that says so.
         """
         act = Act(Actor.system("expire_memories"), Door.COMMAND, at)
         try:

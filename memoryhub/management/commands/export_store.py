@@ -96,11 +96,7 @@ class Command(HubCommand):
 
 
 def _require_free(target: str, force: bool) -> None:
-    """Raise CommandError if something is at `target` and may not be replaced.
-
-    A file is replaced if `force` is true. A link, a device or a pipe is never replaced: it would become a file, which
-    its other users do not expect.
-    """
+    """Raise CommandError if something is at `target` and may not be replaced: `force` allows it for files only."""
     path = Path(target)
     if target == PIPE or not os.path.lexists(path):
         return
@@ -112,8 +108,7 @@ def _require_free(target: str, force: bool) -> None:
 
 @contextmanager
 def _opened(target: str) -> Iterator[BinaryIO]:
-    """Open the output; only its owner may read it. A file gets its final name only when it is complete and on the
-    disk."""
+    """Open the output, which only its owner may read. A file gets its final name only when it is complete."""
     if target == PIPE:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()

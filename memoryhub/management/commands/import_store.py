@@ -205,8 +205,8 @@ class Command(HubCommand):
             importing.choose(job.pk, CHOICES[answer], [number])
 
     def _asked(self, job: Import, question: str) -> str:
-        """Return what the person typed as the answer to `question`. If there is no more input, cancel the import, of
-        which nothing has been done yet, and raise CommandError."""
+        """Return what the person types as the answer to `question`. If nothing can be read, cancel the import and raise
+        CommandError."""
         try:
             return input(question).strip()
         except EOFError:

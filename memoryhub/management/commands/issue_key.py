@@ -43,8 +43,10 @@ class Command(HubCommand):
 
 
 def issue(name: str, stores: list[MemoryStore], all_stores: bool, level: Access, days: int | None) -> tuple[Any, str]:
-    """Find or create the agent, and issue a key to it. The key reaches all stores if `all_stores` is true, otherwise
-    `stores`. Raises CommandError if several agents have the name."""
+    """Find or create the agent, and issue a key to all stores or to `stores`. Return the key and its secret.
+
+    Raises CommandError if several agents have the name.
+    """
     by: dict[str, Any] = {"actor": Actor.system("issue_key"), "door": Door.COMMAND, "at": timezone.now()}
     found = Agent.objects.filter(pk=name) or Agent.objects.named(access.fold_name(name)).by_name()[:MOST_NAMED]
     if len(found) > 1:

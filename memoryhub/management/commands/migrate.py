@@ -1,5 +1,7 @@
-"""Django's `migrate`, with three differences: each migration is recorded in the transaction that applies it, only the
-tables that it changes are checked where that is enough, and the tables of an empty database are made at once."""
+"""Django's `migrate`, safer and faster: it records a migration in the transaction that applies it.
+
+It checks only the changed tables where that is enough, and makes the tables of an empty database at once.
+"""
 
 import os
 from contextlib import suppress
@@ -22,8 +24,7 @@ RECORDS = MigrationRecorder.Migration._meta.db_table
 class Executor(MigrationExecutor):
     """Applies and records each migration in one transaction, and makes the tables of an empty database at once.
 
-    Django records a migration that has deferred statements in a second transaction. A hub that was killed between both
-    would never start again, because its next start would make the same tables.
+    Django may use two transactions. A hub that was killed between them could never start again.
     """
 
     def _migrate_all_forwards(
@@ -35,11 +36,7 @@ class Executor(MigrationExecutor):
         return self._make_tables([migration for migration, _ in plan])
 
     def _make_tables(self, migrations: list[Migration]) -> ProjectState:
-        """Make all tables of an empty database as they are after these migrations, and record the migrations.
-
-        To apply one migration after another would take ten times as long, because Django builds the models anew after
-        each of them.
-        """
+        """Make all tables of an empty database as they are after these migrations, and record the migrations."""
         state: ProjectState = self._create_project_state()  # type: ignore[attr-defined]
         for migration in migrations:
             migration.mutate_state(state, preserve=False)
@@ -84,11 +81,7 @@ def _send_deferred(editor: BaseDatabaseSchemaEditor) -> None:
 
 
 def _moves_rows(migration: Migration) -> bool:
-    """Return whether a migration can change any row.
-
-    If it cannot, only the foreign keys of the tables that it changes are checked afterwards, because a check of the
-    whole database takes seconds.
-    """
+    """Return whether a migration can change any row."""
     return any(isinstance(operation, RunPython | RunSQL) for operation in migration.operations)
 
 

@@ -55,8 +55,7 @@ class Command(BaseCommand):
             raise CommandError(f"The database does not answer, or refuses: {error}") from error
 
     def _fetched(self, address: str, identity: Path | None, unverified: bool) -> None:
-        """Restore a backup from a bucket. The backup is first copied into the data directory, and the copy is deleted
-        afterwards."""
+        """Restore a backup from a bucket, by way of a copy in the data directory."""
         place, _, name = address.rpartition("/")
         settings.DATA_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
         copy = settings.DATA_DIR / f"{name}.fetched"
@@ -95,8 +94,7 @@ class Command(BaseCommand):
 
 
 def about_missing(at: str, *, has_own: bool) -> str:
-    """Return the line about what was written after the backup, which was made at `at`. `has_own` says that the data
-    directory still has its own checkpoints."""
+    """Return the line about what was written after the backup of the moment `at`. `has_own`: there are own checkpoints."""
     if has_own:
         return (
             f"The checkpoints here were kept: verify_audit reports the entries after {at} as missing, until you record"
@@ -109,8 +107,7 @@ def about_missing(at: str, *, has_own: bool) -> str:
 
 
 def finished(file: Path, unpacked: Unpacked, unverified: bool) -> str:
-    """Verify the unpacked backup in a process that has the secrets of the backup. Return the last line that this
-    process prints, its verdict.
+    """Verify the unpacked backup in a new process with the backup's secrets. Return the last line that it prints.
 
     `unverified` accepts a backup whose audit is not right. Raises Failed if the process fails.
     """

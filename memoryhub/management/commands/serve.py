@@ -107,8 +107,7 @@ def database_errors_in_sentences() -> Iterator[None]:
 
 
 def collect_assets() -> None:
-    """Collect the static assets where they have changed. Raise CommandError if their directory cannot be made, read or
-    written."""
+    """Collect the static assets that have changed. Raise CommandError if their directory cannot be used."""
     if assets.are_collected():
         return
     try:
@@ -130,8 +129,7 @@ def write_last_checkpoint() -> None:
 
 
 def require_writable() -> None:
-    """Raise CommandError if the database is a replica or read-only. A hub needs to write, because every call has an
-    audit entry."""
+    """Raise CommandError if the database is a replica or read-only."""
     if not sql.is_writable():
         raise CommandError(
             "The database takes no writes: it is a replica, or read-only. Name the primary in DATABASE_URL, or all"
@@ -140,8 +138,7 @@ def require_writable() -> None:
 
 
 def settle_address(host: str, port: int) -> None:
-    """If MEMORYHUB_URL is not set, derive it from a local `host` and the port. Put the derived URL also into the
-    environment, for the workers."""
+    """If MEMORYHUB_URL is not set, derive it from a local `host` and the port, also for the workers."""
     names = {host: host for host in ("127.0.0.1", "::1", "localhost")} | {"0.0.0.0": "127.0.0.1", "::": "::1"}
     if os.environ.get("MEMORYHUB_URL") or host not in names:
         return

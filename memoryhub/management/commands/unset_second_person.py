@@ -1,4 +1,4 @@
-"""Switches off the setting by which acts need a second person. The command is for the person who runs the server."""
+"""Switches off the setting by which acts need a second person, for the person who runs the server."""
 
 from typing import Any
 

@@ -89,7 +89,7 @@ class Command(HubCommand):
     def _verify_chains(
         self, names: Sequence[str], by_chain: Mapping[str, tuple[int | None, str]]
     ) -> tuple[int, list[verify.Problem]]:
-        """Verify chains, and print a line about each. Return how many entries they have, and the problems.
+        """Verify chains, and print a line about each. Return the number of entries, and the problems.
 
         `by_chain` has the problems that checkpoints show in a chain.
         """
@@ -107,8 +107,7 @@ class Command(HubCommand):
         return total, problems
 
     def _record(self, elapsed: Callable[[], int], **details: Any) -> None:
-        """Record the run in the hub's audit. If the database takes no writes, for example because it is a copy that is
-        only read, print that the run was not recorded."""
+        """Record the run in the hub's audit. If the database takes no writes, print that it was not recorded."""
         act = Act(Actor.system("verify_audit"), Door.COMMAND, timezone.now(), elapsed=elapsed)
         try:
             runs.record(act, **details)
