@@ -93,7 +93,8 @@ _BY_SHAPE = {
 
 
 def find(path: str) -> tuple[Endpoint, dict[str, str]] | None:
-    """Return the endpoint of an address under /v1/, and the ids in the address by name. Return None if there is none."""
+    """Return the endpoint of an address under /v1/, and {name: id} of the ids in the address. None if there is no
+    endpoint."""
     parts = path.split("/")
     found = _BY_SHAPE.get(_shape(parts))
     if found is None or "" in parts:

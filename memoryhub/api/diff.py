@@ -57,7 +57,7 @@ def _find(store_id: str, version_id: str, asked: Asked) -> MemoryVersion:
 
 
 def _before(version: MemoryVersion, asked: Asked) -> MemoryVersion | None:
-    """Return the previous version; None if there is none that the caller sees. Raises Problem (400) if it is redacted."""
+    """Return the previous version that the caller sees; None without one. Raises Problem (400) if it is redacted."""
     earlier = MemoryVersion.objects.filter(store_id=version.store_id, memory_id=version.memory_id)
     sight = sight_in(version.store_id, asked.caller.actor, asked.at)
     (found,) = reading.newest_seen(earlier.filter(number__lt=version.number), sight, 1) or (None,)

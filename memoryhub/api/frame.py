@@ -140,7 +140,8 @@ class _Run:
         return f"{ALL_STORES} {self.needs.instead}".rstrip()
 
     def _caller(self, request: HttpRequest, store_id: str | None, at: datetime) -> Caller:
-        """Return the caller. Raises Problem (401, 404, or 403 if the caller's access is not enough); a 403 is audited."""
+        """Return the caller. Raises Problem: 401, 404, or 403 if the caller's access is not enough. A 403 is
+        audited."""
         caller = requests.caller_of(request, store_id, at, Door.API)
         assert self.needs is not None
         if not caller.access.includes(self.needs.access):
@@ -175,7 +176,7 @@ class _Run:
 
 
 def _models(view: Callable[..., Any]) -> tuple[tuple[str, type[BaseModel]] | None, tuple[str, type[BaseModel]] | None]:
-    """Return (name, model) of the query parameter, and (name, model) of the body; None for a parameter that is missing."""
+    """Return (name, model) of the query parameter, and (name, model) of the body. A missing one is None."""
     query = body = None
     for name, hint in get_type_hints(view, include_extras=True).items():
         if name == "return":

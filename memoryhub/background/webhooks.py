@@ -157,7 +157,7 @@ class Dispatcher:
 
 
 def _rest(seconds: float, share: int) -> None:
-    """Pause after a step that took `seconds`, for at most LONGEST seconds. `share` makes the pause longer under load."""
+    """Pause after a step that took `seconds`, at most for LONGEST. `share` makes the pause longer under load."""
     time.sleep(min(max(PAUSE, share * seconds) if transactions.is_busy() else seconds, LONGEST))
 
 

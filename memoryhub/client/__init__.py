@@ -341,7 +341,7 @@ def _outcome(hub: _Hub, answer: object) -> str:
 
 
 def _paths(hub: _Hub, page: object) -> list[str]:
-    """Return the paths in one page of the root's listing, without a final `/`. Raise an error if `page` is no listing."""
+    """Return the paths in one page of the root's listing, without a final `/`. Raises an error for another answer."""
     if not isinstance(page, dict) or not isinstance(page.get("data"), list):
         raise _no_hub(hub)
     return [str(item["path"]).rstrip("/") for item in page["data"]]

@@ -1,4 +1,5 @@
-"""Settings of database connections: a thread for checkpoints of SQLite's log, and a limit on lock waits in PostgreSQL."""
+"""Settings of database connections: checkpoints of SQLite's log in a thread, and a limit on lock waits in
+PostgreSQL."""
 
 import logging
 import threading

@@ -59,7 +59,7 @@ def unsupported(requested: str) -> Refused:
 
 
 def status_of(refused: Refused, version: str) -> int:
-    """Return the HTTP status for an error of a method: 200 for older clients, which read the body of no other answer."""
+    """Return the HTTP status for an error of a method: 200 for older clients, which need it to read the body."""
     if version == STATELESS:
         return 404 if refused.code == METHOD_NOT_FOUND else refused.status
     return 200

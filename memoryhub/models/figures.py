@@ -42,8 +42,7 @@ class ActivityQuerySet(models.QuerySet["Activity"]):
         return self.filter(author=author).exclude(command=ALL)
 
     def in_sum(self, author: str = ALL) -> ActivityQuerySet:
-        """Return one row per day and outcome, summed over all commands: of one author, or by default over all
-        authors."""
+        """Return one row per day and outcome, summed over all commands. By default, all authors are summed too."""
         return self.filter(author=author, command=ALL)
 
     def by_author(self) -> ActivityQuerySet:
@@ -56,8 +55,8 @@ class ActivityQuerySet(models.QuerySet["Activity"]):
         return Counter({(day, author, command, outcome): count for day, author, command, outcome, count in rows})
 
     def summed(self, *columns: str) -> list[tuple[object, ...]]:
-        """Return one tuple for each combination of values in these columns: the values, then the sum of the rows'
-        counts. The tuples are sorted by the values."""
+        """Return one tuple for each combination of values in these columns: the values, then the sum of the counts.
+        Sorted."""
         found = self.values(*columns).annotate(total=Sum("count")).order_by(*columns)
         return list(found.values_list(*columns, "total"))
 
@@ -65,8 +64,8 @@ class ActivityQuerySet(models.QuerySet["Activity"]):
 class Activity(RowOfStore):
     """The number of acts in a store on a day (UTC) with one author, command and outcome.
 
-    `outcome` is OK or a kind of error. `author` is the id of an agent or a person, or empty. Each entry is counted in
-    four rows: once with its author and its command, and again with ALL in place of the author, the command, or both.
+    `outcome` is OK or a kind of error. `author` is the id of an agent or a person, or "". Each entry is counted in four
+    rows: with its author or ALL, and with its command or ALL.
     """
 
     store = models.ForeignKey(MemoryStore, models.CASCADE, db_index=False, related_name="+")
@@ -107,18 +106,22 @@ class RefusedCallsQuerySet(models.QuerySet["RefusedCalls"]):
         return self.filter(day__gte=day)
 
     def by_key(self, today: date) -> models.QuerySet[Any, Any]:
-        """Return one row for each key and store, the one with the latest refusal first. A row has `store_id`, `key`,
-        `calls` (the number of refused calls on all days), `today` (their number on the day `today`, or None) and `last`
-        (the time of the last refusal)."""
+        """Return one row for each key and store, the latest refusal first.
+
+        A row has `store_id`, `key`, `calls` (refused on all days), `today` (refused on the day `today`, or None) and
+        `last` (the time of the last refusal).
+        """
         of_today = Sum("count", filter=Q(day=today))
         found = self.values("store_id", "key").annotate(calls=Sum("count"), today=of_today, last=Max("last_at"))
         return found.order_by("-last", "store_id", "key")
 
 
 class RefusedCalls(RowOfStore):
-    """The refused calls of one key in one store on one day (UTC): their number, and the time of the last one. They were
-    refused because the key made more calls in a minute than the store allows. Such calls have no entry: see
-    `actions.memories.refused_calls`."""
+    """The refused calls of one key in one store on one day (UTC): their number, and the time of the last one.
+
+    The key made more calls in a minute than the store allows. Such calls have no entry: see
+    `actions.memories.refused_calls`.
+    """
 
     pk = models.CompositePrimaryKey("store", "key", "day")
     store = models.ForeignKey(MemoryStore, models.CASCADE, db_index=False, related_name="+")
@@ -131,10 +134,9 @@ class RefusedCalls(RowOfStore):
 
 
 class CallCount(models.Model):
-    """A count for the metrics: how many entries with one command, door and outcome were ever written, in all memory
-    stores together.
+    """A count for the metrics, over all memory stores: the entries with one command, door and outcome.
 
-    `micros` is the sum of the entries' durations, and `buckets` has the number of entries by duration (see
+    `micros` is the sum of their durations, and `buckets` has their numbers by duration (see
     `actions.core.audit.metering`). The counts outlive the entries and the stores.
     """
 
@@ -150,7 +152,7 @@ class CallCount(models.Model):
 class MeteredChain(models.Model):
     """How far a chain has been counted in CallCount: `seq` is the seq of the last counted entry.
 
-    The counts in CallCount cannot be made again, unlike the figures in this module.
+    The counts in CallCount cannot be made again.
     """
 
     chain = IdField(primary_key=True)
@@ -160,8 +162,7 @@ class MeteredChain(models.Model):
 class Figures(models.Model):
     """The state of a store's figures, and its lists of memories.
 
-    `seq` is the seq of the last counted entry, and `at` its time. `lists` were made when all entries up to `listed_seq`
-    were counted.
+    `seq` is the seq of the last counted entry, and `at` its time. `lists` were made after the entry `listed_seq`.
     """
 
     store = models.OneToOneField(MemoryStore, models.CASCADE, primary_key=True, related_name="+")

@@ -1,4 +1,4 @@
-"""Sensitive text and signs of poisoning found in memories, and the scans of a store's history for them."""
+"""Sensitive text and signs of poisoning found in memories, and scans of all texts of a store for them."""
 
 from __future__ import annotations
 
@@ -36,14 +36,12 @@ class FindingQuerySet(SealedQuerySet["Finding"]):
 
 
 class Finding(Sealed, RowOfStore):
-    """A sensitive value of one kind in one memory, which any number of versions may contain. The value itself is not
-    stored.
+    """A sensitive value of one kind in one memory. Any number of versions may contain the value, which is not stored.
 
     `fingerprint` is an HMAC of kind and value under the audit key (null after a redaction). `version` is the first
-    version with the value. `start` and `end` are code points in the text of this version, or in its path if `in_path`;
-    `line` is the line there. A finding is resolved when the newest version no longer contains the value. In earlier
-    releases, a person could also resolve a finding whose value was still in the text. For such findings, `is_settled`
-    is false until the background work has checked them.
+    version with the value. `start` and `end` are code points in its text, or in its path if `in_path`; `line` is the
+    line there. A finding is resolved when the newest version no longer contains the value. `is_settled` is false for a
+    finding of an earlier release that must still be checked.
     """
 
     HOME: ClassVar = "store_id"
@@ -96,8 +94,7 @@ class ScanState(models.TextChoices):
 
 
 class Scan(models.Model):
-    """A scan of every text that a store has ever had, with the rules that applied when the scan began. `position` is
-    the last version scanned, as `memory/number`."""
+    """A scan of every text that a store has ever had. `position` is the last version scanned, as `memory/number`."""
 
     id = IdField(primary_key=True)
     store = models.ForeignKey(MemoryStore, models.CASCADE, db_index=False, related_name="+")

@@ -1,5 +1,4 @@
-"""The inputs of audit entries. If an input has a text that the version made by the entry has, too, the text is not
-stored again in the input. It is read from the version, and put into the input."""
+"""The inputs of audit entries. A text that is also in the entry's version is read from there, and not stored twice."""
 
 from typing import Any
 
@@ -21,18 +20,15 @@ _SELECTED = """case when substr({entry}."input", 1, 1) = '@' then {entry}."input
 
 
 def selected(entry: str) -> str:
-    """Return the SQL that selects an input together with the values from which `InputField` completes it. `entry` is
-    the alias of the table."""
+    """Return the SQL that selects an input with what `InputField` needs. `entry` is the alias of the table."""
     return _SELECTED.replace("{entry}", entry)
 
 
 class InputField(models.TextField):  # type: ignore[type-arg]
-    """The input of an entry, as ASCII-escaped JSON. A query that selects the column gets the whole input, in the same
-    statement.
+    """The whole input of an entry, as ASCII-escaped JSON.
 
-    The stored value may lack a text, which `selected` adds from the entry's version. If that text is missing, the input
-    is None, and the entry does not verify. Conditions on the column apply to the stored value; see
-    `actions.core.audit.own_texts`.
+    The stored value may lack a text, which a query adds from the entry's version. If that text is missing, the input is
+    None. Conditions on the column apply to the stored value; see `actions.core.audit.own_texts`.
     """
 
     def select_format(self, compiler: SQLCompiler, sql: str, params: Any) -> tuple[str, Any]:

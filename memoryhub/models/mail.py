@@ -36,8 +36,7 @@ class MailQuerySet(models.QuerySet["Mail"]):
     def due(self, at: datetime) -> MailQuerySet:
         """Return the messages to send at a moment, those that have waited longest first.
 
-        A message whose `next_at` is more than a day ahead is due, too. No message has to wait that long, so its
-        `next_at` was noted while the clock was wrong.
+        A `next_at` more than a day ahead was set while the clock was wrong, so such a message is due too.
         """
         is_time = Q(next_at__lte=at) | Q(next_at__gt=at + timedelta(days=1))
         return self.waiting().filter(is_time).order_by("next_at", "id")
@@ -47,13 +46,11 @@ class MailQuerySet(models.QuerySet["Mail"]):
 
 
 class Mail(models.Model):
-    """A message to send. Its words are not stored: they are written from the current state of the hub when it is sent.
+    """A message to send. Its words are written from the current state of the hub when it is sent.
 
-    So the message says only what its receiver may see at that time, and no text has to be erased from it. `to` is the
-    receiver; it is null for a message to the address of an invitation, and for a new password of an address without an
-    account. `about` is the id of the subject of the message (a comment, an invitation, an alarm or a request), and
-    `store` is its memory store. Of an invitation's token, only `nonce` is stored, which is useless without SECRET_KEY.
-    `problem` is why the last try failed, in a few words. A message that is no longer needed is deleted.
+    `to` is the receiver; null for an address without an account. `about` is the id of the subject of the message (a
+    comment, an invitation, an alarm or a request), and `store` is its memory store. `nonce` is all that is stored of an
+    invitation's token, and useless without SECRET_KEY. `problem` is why the last try failed, in a few words.
     """
 
     kind = models.CharField(max_length=10, choices=MailKind.choices)
@@ -90,9 +87,8 @@ class Digest(models.TextChoices):
 class MailChoice(models.Model):
     """The choices of a person about e-mail. If a person has no row, the defaults apply.
 
-    The digest is due when a day reaches `hour` in the person's time zone; `next_at` is that time (null: not computed
-    yet). `warnings` of removals by retention go to admins of the memory store, and `alarms` to administrators of the
-    hub.
+    The digest is due at `hour` in the person's time zone; `next_at` is that time (null: not computed yet). `warnings`
+    are about removals by retention, for admins of the memory store. `alarms` are for administrators of the hub.
     """
 
     user = models.OneToOneField(User, models.CASCADE, primary_key=True, related_name="mail_choice")
@@ -110,11 +106,11 @@ class AlarmState(models.TextChoices):
 
 
 class Alarm(models.Model):
-    """The state of an alarm, which has lasted since `since`, or of a warning of removals by retention.
+    """The state of an alarm, or of a warning of removals by retention, which has lasted since `since`.
 
-    `mailed_at` is when the last message about the alarm was put into the outbox (null: none yet). The `state` of an
-    alarm becomes RAISED when the alarm has lasted for `LASTS` (see `actions.mail.alarms`). `changed_at` is when the
-    `state` changed; `told` is the state that was last reported to webhooks.
+    `mailed_at` is when the last message about it was put into the outbox (null: none yet). The `state` becomes RAISED
+    after `LASTS` (see `actions.mail.alarms`) and changed at `changed_at`. `told` is the last state reported to
+    webhooks.
     """
 
     key = IdField(primary_key=True)

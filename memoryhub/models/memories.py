@@ -43,8 +43,7 @@ class DirectoryQuerySet(models.QuerySet["Directory"]):
 
 
 class Directory(RowOfStore):
-    """A directory. Its row exists while a live memory is in it, at any depth. The row of the root, `""`, exists as long
-    as the store does."""
+    """A directory. Its row exists while a live memory is in it, at any depth. The root, `""`, always has a row."""
 
     id = IdField(primary_key=True)
     store = models.ForeignKey(MemoryStore, models.CASCADE, db_index=False, related_name="directories")
@@ -87,8 +86,7 @@ class MemoryQuerySet(models.QuerySet["Memory"]):
         return self.live().filter(path=path)
 
     def under(self, prefix: str) -> MemoryQuerySet:
-        """Return the live memories under a directory. They are found by a range of paths, because LIKE ignores case on
-        SQLite."""
+        """Return the live memories under a directory."""
         low, high = paths.subtree(prefix)
         return self.live().filter(path__gte=low, path__lt=high)
 
@@ -98,8 +96,8 @@ class MemoryQuerySet(models.QuerySet["Memory"]):
         return frozenset(found.values_list("pk", flat=True))
 
     def with_last_change(self) -> MemoryQuerySet:
-        """Annotate `changed_seq` (the seq of the entry that made the newest version), `changed_by` (the label of that
-        entry's actor), and `changed_origin` (the version's origin; None: it was not imported)."""
+        """Annotate the facts about the newest version: `changed_seq`, `changed_by` (the actor's label) and
+        `changed_origin`."""
         head = MemoryVersion.objects.filter(store_id=OuterRef("store_id"), pk=OuterRef("head_id"))
         entry = AuditEntry.objects.filter(chain=OuterRef("store_id"), seq=OuterRef("changed_seq"))
         with_seq = self.annotate(
@@ -109,12 +107,11 @@ class MemoryQuerySet(models.QuerySet["Memory"]):
 
 
 class Memory(RowOfStore):
-    """A text at a path. The memory keeps its id when it is renamed. If `deleted_at` is set, it is in the trash and has
-    no directory.
+    """A text at a path. The memory keeps its id when it is renamed. If `deleted_at` is set, it is in the trash.
 
     `version_count` is the number of the newest version. `removed_versions` counts the versions that retention removed.
-    `expired_by` is the retention run that moved the memory to the trash (null: none did). `waiting_notes` counts the
-    comments that are notes to an agent and that no view has delivered yet.
+    `expired_by` is the retention run that moved the memory to the trash (null: none). `waiting_notes` counts the notes
+    to an agent that no view has delivered yet.
     """
 
     id = IdField(primary_key=True)
@@ -161,8 +158,7 @@ class Memory(RowOfStore):
 
     @property
     def redacted_at(self) -> datetime | None:
-        """Return when a version of the memory was last redacted; None if none was, or if the audit entry of that
-        redaction was removed."""
+        """Return when a version was last redacted; None if none was, or if the entry of the redaction was removed."""
         versions = MemoryVersion.objects.of_memory(self).filter(redacted_seq__isnull=False)
         seq = versions.order_by("-redacted_seq").values_list("redacted_seq", flat=True).first()
         if seq is None:
@@ -171,8 +167,7 @@ class Memory(RowOfStore):
 
     @property
     def is_hidden(self) -> bool:
-        """Return whether directory views leave the memory out: its own name, or the name of a directory above it, is
-        hidden."""
+        """Return whether directory views leave the memory out, because a name in its path is hidden."""
         return any(paths.is_hidden(name) for name in self.path.split("/")[1:])
 
 
@@ -183,8 +178,8 @@ class MemoryTextQuerySet(models.QuerySet["MemoryText"]):
 
 
 class MemoryText(RowOfStore):
-    """A text, byte for byte as it was written. If a version only renames its memory, it shares the text row of the
-    version before."""
+    """A text, byte for byte as it was written. A version that only renames its memory shares the text of the version
+    before."""
 
     id = IdField(primary_key=True)
     store = models.ForeignKey(MemoryStore, models.CASCADE, db_index=False, related_name="+")
@@ -209,8 +204,7 @@ class MemoryVersionQuerySet(models.QuerySet["MemoryVersion"]):
         return self.order_by("-number")
 
     def as_of(self, seq: int) -> MemoryVersionQuerySet:
-        """Return the versions that formed the tree after the entry `seq`: the versions that were current then, without
-        deletions."""
+        """Return the versions in the tree after the entry `seq`: those that were current then, without deletions."""
         current = Q(superseded_seq=None) | Q(superseded_seq__gt=seq)
         return self.filter(current, seq__lte=seq).exclude(operation=Operation.DELETED)
 
@@ -222,16 +216,14 @@ class MemoryVersionQuerySet(models.QuerySet["MemoryVersion"]):
         return self.filter(path=path)
 
     def under(self, prefix: str) -> MemoryVersionQuerySet:
-        """Return the versions with a path under a directory. They are found by a range of paths, because LIKE ignores
-        case on SQLite."""
+        """Return the versions with a path under a directory."""
         low, high = paths.subtree(prefix)
         return self.filter(path__gte=low, path__lt=high)
 
     def about(self, path: str) -> MemoryVersionQuerySet:
-        """Return the versions at a path or, if the path ends with a slash, the versions under it. The query does not
-        use the index by path.
+        """Return the versions at a path or, if `path` ends with a slash, under it. The index by path is not used.
 
-        Use it when another index has already limited the query to few rows.
+        Use this when another index has already limited the query to few rows.
         """
         return self.filter(at_or_beneath(UNINDEXED_PATH, path))
 
@@ -245,15 +237,11 @@ class MemoryVersionQuerySet(models.QuerySet["MemoryVersion"]):
 
 
 class MemoryVersion(RowOfStore):
-    """The state of a memory after one operation. Afterwards, the row changes only in `superseded_seq` and
-    `review_state`, and by a redaction.
+    """The state of a memory after one operation.
 
-    `origin` is set for a version that an import brought with its history: {"import": …, "type": …, "id": …}. It has the
-    id of the import, and the author in the API's form, as named by the source. `created_at` is then the time at the
-    source.
-
-    `redacted_seq` is the newest entry that redacted a part of the version; `redacted_at` is set once all of it is
-    redacted. A `seal` authenticates a version whose audit entry was removed.
+    `origin` is set for a version imported with its history: the id of the import, and the author's type and id.
+    `created_at` is then the time at the source. `redacted_seq` is the newest entry that redacted a part of the version;
+    `redacted_at` is set once all of it is redacted. A `seal` authenticates a version whose audit entry was removed.
     """
 
     id = IdField(primary_key=True)

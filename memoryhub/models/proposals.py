@@ -28,10 +28,9 @@ class ProposalState(models.TextChoices):
 
 
 class ProposalOrigin(NamedTuple):
-    """Where a proposal was imported from: the id of the import, the id and name of the agent in the source, and the
-    name of the person who decided there (None: it was open). The agent and the person belong to another hub.
+    """Where a proposal was imported from: the import, the agent, and the person who decided (None: it was open).
 
-    The origin is stored as a list, because an erasure would also mask the names of values in a JSON object.
+    The agent and the person belong to another hub.
     """
 
     of_import: str
@@ -45,19 +44,16 @@ class ProposalQuerySet(SealedQuerySet["Proposal"]):
         return self.filter(store_id=store_id)
 
     def of_state(self, state: ProposalState) -> ProposalQuerySet:
-        """Return the proposals of a state. The literal in the SQL lets SQLite use the partial index of open
-        proposals."""
+        """Return the proposals of a state. SQLite uses the partial index of open proposals."""
         return self.filter(Exact(F("state"), Literal(state.value)))
 
 
 class Proposal(Sealed, RowOfStore):
-    """Changes that one agent proposed in one session. While the proposal is open, later proposed changes of the session
-    are added to it.
+    """Changes that one agent proposed in one session. An open proposal grows with the session's later proposed changes.
 
-    `number` is its number in the store, from 1. `key` and `agent` are ids. Each change sets a later `changed_at`. `seq`
-    is the seq of the entry of the decision or withdrawal, and `reason` is the note that the person wrote. `assigned_to`
-    is the person who is to decide about the proposal. `claimed_by` is the person who is reviewing it until
-    `claimed_until`.
+    `number` is its number in the store, from 1. `key` and `agent` are ids. Each change sets `changed_at`. `seq` is the
+    entry of the decision or withdrawal, and `reason` is the person's note. `assigned_to` is the person who is to
+    decide. `claimed_by` is the person who is reviewing it until `claimed_until`.
 
     An imported proposal has an `origin`: a `ProposalOrigin`. If it was imported with its decision, `seq` is the entry
     of the import.
@@ -113,14 +109,12 @@ class Proposal(Sealed, RowOfStore):
 
     @property
     def decider(self) -> str:
-        """Return the name of the person who decided about the proposal in the hub from which it was imported, marked as
-        imported. If no name is known, return "unknown" in the reader's language."""
+        """Return the name of the person who decided in another hub, marked as imported; without a name, "unknown"."""
         return _imported(self.came_from and self.came_from.decided_by) or str(_("unknown"))
 
     @property
     def imported_agent(self) -> str:
-        """Return the name that the agent of an imported proposal has in the hub from which it was imported, marked as
-        imported. Return "" if the proposal was not imported."""
+        """Return the agent's name in another hub, marked as imported. Return "" if the proposal was not imported."""
         return _imported(self.came_from and self.came_from.agent_name)
 
     def is_claimed(self, at: datetime) -> bool:
@@ -141,8 +135,8 @@ class ProposedChangeQuerySet(SealedQuerySet["ProposedChange"]):
         return self.filter(store_id=store_id, memory=memory)
 
     def bases_of_open(self, store_id: str, memories: Collection[str]) -> set[str | None]:
-        """Return the `base` of each change to one of `memories` that is part of an open proposal: the id of the version
-        on which the change is based (None: the memory did not exist)."""
+        """Return the `base` of each change of `memories` in an open proposal: a version's id (None: there was no
+        memory)."""
         if not memories:
             return set()
         waiting = Proposal.objects.of_store(store_id).of_state(ProposalState.OPEN)
@@ -156,11 +150,10 @@ class ProposedChangeQuerySet(SealedQuerySet["ProposedChange"]):
 class ProposedChange(Sealed, RowOfStore):
     """The change that one call would have made to one memory. `seq` is the seq of the call's entry.
 
-    `memory` is the memory's id, and `base` the id of its newest version at the time of the call; both are null if the
-    memory did not exist. `content` is the memory's whole new text (null: the text does not change), and `new_path` its
-    new path (null: the path does not change). `rule` is the number, from 1, of the path rule that required the
-    proposal, among the rules at that time (null: unknown). If the proposal was imported after a merge, `became` is the
-    version that the merge made from the change, if this store has that version.
+    `memory` is the memory's id, and `base` the id of its newest version at that time; both are null for a new memory.
+    `content` is the whole new text, and `new_path` the new path; null means no change. `rule` is the number, from 1, of
+    the path rule that required the proposal (null: unknown). `became` is the version that a merge in another hub made
+    from the change, if this store has that version.
     """
 
     HOME: ClassVar = "store_id"

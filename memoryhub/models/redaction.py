@@ -30,11 +30,11 @@ class Redaction(RowOfStore):
     """One redaction of one value, recorded by the entry `seq`.
 
     `entry_seq` is the redacted entry or, for a version, the entry that made it. `field` is the redacted field of the
-    entry, or null for a version. `commitment`, with `salt`, covers the current value after the redaction. `salt` is
-    null if no value is stored, or if a later redaction replaced the value.
+    entry (null: a version). `commitment`, with `salt`, covers the value that is left; `salt` is null if no value is
+    left, or after a later redaction.
 
-    A row with a `number` replaces the removed row of a version. It keeps the version's place in the history of
-    `memory`; the version was current up to the entry `superseded_seq`. `original` is the version's own commitment.
+    A row with a `number` replaces the removed version with this number. The version was current up to the entry
+    `superseded_seq`. `original` is the version's own commitment.
     """
 
     STORE = "chain"
@@ -66,8 +66,7 @@ class Redaction(RowOfStore):
 
 
 class Receipt(RowOfStore):
-    """The receipt of an erasure: a signed text without personal data. It is for the person who asked for the
-    erasure."""
+    """The receipt of an erasure, for the person who asked for it: a signed text without personal data."""
 
     STORE = "store"
 

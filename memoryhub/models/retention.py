@@ -30,14 +30,13 @@ class RetentionPolicyQuerySet(SealedQuerySet["RetentionPolicy"]):
 
 
 class RetentionPolicy(Sealed):
-    """A retention policy: how long memories are kept if their path matches a pattern. A rule that is null does not
-    apply.
+    """A retention policy: how long memories are kept if their path matches `pattern` ("": every path).
 
-    Without a `store` the policy is the hub's and applies in every store. An empty `pattern` matches every path. A day
-    is a span of 24 hours. `grace_days` says how long memories that a policy moved to the trash stay there, `trash_days`
-    how long all other memories stay there. `keep_entry_days` takes effect only in policies without a pattern. With
-    `keeps_approved`, a memory whose newest version a person wrote or approved does not expire. With `expires_together`,
-    a memory expires when all rules of the policy are due; otherwise it expires when the first of them is due.
+    Without a `store`, the policy applies in every store. A rule that is null does not apply. A day is 24 hours.
+    `grace_days` says how long memories that a policy moved to the trash stay there; `trash_days` is for all other
+    memories there. `keep_entry_days` takes effect only without a pattern. With `keeps_approved`, a memory does not
+    expire if a person wrote or approved its newest version. With `expires_together`, all rules must be due; otherwise
+    one is enough.
     """
 
     HOME: ClassVar = "store_id"
@@ -94,11 +93,10 @@ class HoldQuerySet(SealedQuerySet["Hold"]):
 
 
 class Hold(Sealed, RowOfStore):
-    """A pin or a legal hold. It is on one `memory` (wherever it moves), on a directory (`path`), or on the whole store
-    (`path` is "").
+    """A pin or a legal hold: on one `memory`, on a directory (`path`), or on the whole store (`path` is "").
 
     A pin stops only retention policies. A legal hold also stops removals by people and agents. A hold that `freezes`
-    stops every change: no new version, no rename. Holds with one `case_number` can be released together ("": no case).
+    stops every change. Holds with one `case_number` can be released together ("": no case).
     """
 
     HOME: ClassVar = "store_id"
@@ -153,11 +151,10 @@ class RunQuerySet(models.QuerySet["Run"]):
 
 
 class Run(models.Model):
-    """One run of the policies over a store, as of the time `at`. If `store` is null, it is a run over the hub's own
-    audit.
+    """One run of the policies over a store (null: over the hub's own audit), as of the time `at`.
 
-    The id is also the group of its audit entries. `expected` is the number of items that were due at its start; `items`
-    record the removals. `told` is the last state that was reported to webhooks.
+    The id is also the group of its audit entries. `expected` is the number of items due at its start; `items` record
+    the removals. `told` is the last state reported to webhooks.
     """
 
     id = IdField(primary_key=True)
@@ -195,10 +192,9 @@ class Removal(models.TextChoices):
 
 
 class RunItem(models.Model):
-    """One removal by a run: of one memory, or of versions of it. `skipped` says why the run did not do it (empty: it
-    did). If `memory` is empty, the run removed audit entries. `rule` is a name from `retention_rules`.
+    """One removal by a run: of one memory, or of versions of it. `skipped` says why it was not done ("": it was done).
 
-    The path is not stored here, because the memory or its audit entry has it.
+    If `memory` is empty, the run removed audit entries. `rule` is a name from `retention_rules`.
     """
 
     run = models.ForeignKey(Run, models.CASCADE, db_index=False, related_name="items")

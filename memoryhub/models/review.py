@@ -1,5 +1,4 @@
-"""Reviewers' decisions about versions that agents wrote, assignments of reviews, and claims of memories that people are
-reviewing now."""
+"""Reviewers' decisions about versions that agents wrote, assignments of reviews, and claims of memories."""
 
 from __future__ import annotations
 
@@ -47,8 +46,7 @@ class ReviewQuerySet(models.QuerySet["Review"]):
 class Review(RowOfStore):
     """One decision about one memory version, recorded by the audit entry `seq`. It never changes.
 
-    A flag is a decision about the whole memory; its `version` is the version that was the newest when the memory was
-    flagged.
+    A flag is about the whole memory; its `version` was then the newest one.
     """
 
     id = IdField(primary_key=True)
@@ -86,8 +84,7 @@ class ClaimQuerySet(models.QuerySet["Claim"]):
         return self.filter(expires_at__gt=at, expires_at__lte=at + 2 * CLAIM)
 
     def over(self, at: datetime) -> ClaimQuerySet:
-        """Return the claims that are not valid at a moment: those that have expired, and those that expire more than
-        twice CLAIM after it, because no claim lasts that long."""
+        """Return the claims that are not valid at a moment: expired ones, and those set while the clock was wrong."""
         return self.filter(Q(expires_at__lte=at) | Q(expires_at__gt=at + 2 * CLAIM))
 
 
@@ -126,7 +123,7 @@ class Viewed(RowOfStore):
 class Assignment(RowOfStore):
     """The assignment of a memory's review to a person. It ends when no version of the memory awaits review any more.
 
-    `ended_by` is the seq of the decision that ended it. If that decision is undone, the assignment is in force again.
+    `ended_by` is the seq of the decision that ended it. The undo of that decision brings the assignment back.
     """
 
     store = models.ForeignKey(MemoryStore, models.CASCADE, db_index=False, related_name="+")

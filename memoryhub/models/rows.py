@@ -1,5 +1,4 @@
-"""Base classes for the models of large tables. With them, Django names the memory store, and not only the id of a row,
-when it saves, deletes, reloads or joins rows."""
+"""Base classes for the models of large tables. Django's statements about single rows then name the memory store too."""
 
 from __future__ import annotations
 
@@ -14,8 +13,7 @@ from django.db.models.lookups import Exact
 class RowOfStore(models.Model):
     """A row of a table that grows with the hub. `STORE` is the name of the column with its memory store.
 
-    Django's statements about one row also name that column in their conditions. They never change it, because a row
-    stays in its store.
+    Django's statements about one row also name that column in their conditions. A row stays in its store.
     """
 
     STORE = "store_id"
@@ -61,8 +59,7 @@ class WithinStore(ForeignKey):  # type: ignore[type-arg]
 def within_store(to: str, **options: Any) -> Any:
     """Return a WithinStore field, without a database constraint.
 
-    To check a constraint on delete, the database would need indexes that do not begin with the store. Instead the
-    actions keep the reference valid, and `verify_audit` checks it.
+    The actions keep the reference valid, and `verify_audit` checks it. A constraint would need further indexes.
     """
     return WithinStore(
         to, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+", **options

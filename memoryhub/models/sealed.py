@@ -1,8 +1,7 @@
-"""Governing rows: when one is changed, the change is noted until an audit entry seals the row.
+"""Governing rows. When one is changed, the change is noted until an audit entry seals the row.
 
-Code that changes a row of a Sealed model must write the audit entry of the act afterwards, in the same transaction. The
-entry then holds a seal of each changed row, as the row is in the database at that time. `actions.core.audit.seals`
-writes and checks the seals.
+Code that changes a row of a Sealed model must then write the audit entry of the act, in the same transaction. The entry
+holds a seal of each changed row; see `actions.core.audit.seals`.
 """
 
 from __future__ import annotations
@@ -32,17 +31,16 @@ def end() -> None:
 
 
 def changed() -> dict[Changed, None]:
-    """Return the rows that this thread's transaction has changed and that no entry has sealed, as keys of a dict.
+    """Return the rows that this transaction has changed and no entry has sealed, as keys of a dict.
 
-    The values are None. The caller deletes the rows that it seals from the dict.
+    The caller deletes the rows that it seals from the dict.
     """
     found: dict[Changed, None] | None = getattr(_thread, "changed", None)
     return {} if found is None else found
 
 
 def changes() -> int:
-    """Return how often this thread has changed governing rows. If the number has grown, values that were read before
-    are out of date."""
+    """Return how often this thread has changed governing rows. After a change, values read before are out of date."""
     return getattr(_thread, "changes", 0)
 
 
@@ -85,10 +83,9 @@ class SealedQuerySet(models.QuerySet[Row]):
 class Sealed(models.Model):
     """A model of governing rows: they say what people and agents may do, what is kept, or what was decided.
 
-    `HOME` names the column with the store whose chain seals the row. Without such a column, or if its value is null,
-    the hub's chain seals the row. `OUTSIDE` names the columns that no seal covers: {column: reason}. A column added
-    later needs a default (which may be null): a seal leaves out values that equal the default, so older seals stay
-    valid.
+    `HOME` names the column with the store whose chain seals the row (without one, or null: the hub's chain). `OUTSIDE`
+    names the columns that no seal covers: {column: reason}. A later column needs a default: a seal leaves out values
+    that equal it, so older seals stay valid.
     """
 
     HOME: ClassVar[str | None] = None
@@ -109,8 +106,8 @@ class Sealed(models.Model):
 
     @property
     def place(self) -> tuple[str | None, object]:
-        """Return (store, key): the store whose chain seals the row (None: the hub's chain seals it), and the row's
-        primary key."""
+        """Return (store, key): the store whose chain seals the row (None: the hub's chain), and the row's primary
+        key."""
         return (getattr(self, self.HOME) if self.HOME else None), self.pk
 
     def save_base(self, *arguments: Any, **options: Any) -> None:

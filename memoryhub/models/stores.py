@@ -1,4 +1,4 @@
-"""Memory stores, the trees of memories that agents and people work on, and the settings of the hub for all of them."""
+"""Memory stores, which are trees of memories, and the settings of the hub for all of them."""
 
 from __future__ import annotations
 
@@ -50,8 +50,7 @@ class MemoryStoreQuerySet(SealedQuerySet["MemoryStore"]):
         return self.filter(Q(name__gt=store.name) | Q(name=store.name, id__gt=store.id))
 
     def older_than(self, at: datetime, store_id: str) -> MemoryStoreQuerySet:
-        """Return the stores that come after the store `store_id`, which was created at `at`, in the order of
-        `newest_first`."""
+        """Return the stores after the store `store_id`, created at `at`, in the order of `newest_first`."""
         return self.filter(created_at__lte=at).exclude(created_at=at, id__gte=store_id)
 
     def newest_first(self) -> MemoryStoreQuerySet:
@@ -65,8 +64,7 @@ _Stores = models.Manager.from_queryset(MemoryStoreQuerySet)
 
 
 class PresentStores(_Stores["MemoryStore"]):
-    """The stores that are not deleted, including throw-away copies. Only the background work, which removes the rows of
-    deleted stores, needs deleted ones."""
+    """The stores that are not deleted, including throw-away copies."""
 
     def get_queryset(self) -> models.QuerySet[MemoryStore]:
         return super().get_queryset().filter(deleted_at=None)
@@ -101,10 +99,10 @@ class MemoryStore(Governed):
     """A tree of memories with its settings and counters. `updated_at` changes with its settings, not with its memories.
 
     `path_rules` say what agents may change (see the package `path_rules`). `last_removed_proposal` is the highest
-    number of the proposals that retention removed: it is not used again. With `records_views`, an audit entry is
-    written for each page that shows a person texts of the store's memories. A store with `deleted_at` is invisible to
-    everyone, and its rows are being removed. If the store is a throw-away copy, on which a Claude run works, `copy_of`
-    is the id of its original. People with a role in the original may view the copy, and no list shows it.
+    number of a proposal that retention removed. With `records_views`, each page that shows a person texts of memories
+    is audited. A store with `deleted_at` is invisible to everyone, and its rows are being removed. `copy_of` is the id
+    of the original of a throw-away copy, on which a Claude run works. People with a role in the original may view the
+    copy.
     """
 
     HOME: ClassVar = "id"
@@ -144,8 +142,7 @@ class MemoryStore(Governed):
         return self.archived_at is not None
 
     def limit(self, name: str) -> int | None:
-        """Return the limit with this name: the store's own or, if that is not set, the hub's. None means that there is
-        no limit."""
+        """Return the limit with this name: the store's own, or else the hub's. None means that there is no limit."""
         own: int | None = getattr(self, f"limit_{name}")
         return HubSettings.current().limit(name) if own is None else own
 
@@ -155,19 +152,18 @@ class HubSettingsQuerySet(SealedQuerySet["HubSettings"]):
 
 
 class HubSettings(Governed):
-    """The settings that superusers make for the hub and all stores, in one row: limits (null: those of settings.py),
-    rules, and others.
+    """The settings that superusers make for the hub and all stores, in one row. A limit that is null is that of
+    settings.py.
 
     `rules` say what happens to sensitive text of each kind; a store's own `rules` take precedence. `checked_at` is when
-    the retention policies were last checked. `scrub_since` is the moment of a redaction whose value may still be in
-    unused parts of SQLite's file. A large file is rewritten at the hour `scrub_hour` (UTC) or when a person asks for it
-    (`scrub_asked`). `scrub_begun_at` is when the hub last began to rewrite the file.
+    the retention policies were last checked. `scrub_since` is when a redaction left a value in unused parts of SQLite's
+    file. A large file is rewritten at the hour `scrub_hour` (UTC) or when a person asks (`scrub_asked`).
+    `scrub_begun_at` is when this last began.
 
     `backups` has the settings of the scheduled backups, and `backup_last` the result of the last one. In a restored
-    hub, `backup_last` also has the mark that the restore gave to the hub (see `actions.backups.make`). `backup_asked`
-    says that a person has asked for a backup; `backup_begun_at` is when the background began the last one.
-    `claude_role` is the lowest role in a memory store that lets a person start Claude runs in that store ("": no one
-    may). With `second_person`, acts that cannot be undone need the permission of a second person.
+    hub, `backup_last` also has a mark (see `actions.backups.make`). `backup_asked`: a person has asked for a backup;
+    the last one began at `backup_begun_at`. `claude_role` is the lowest role with which a person may start Claude runs
+    in a store ("": no one may). With `second_person`, acts that cannot be undone need a second person.
     """
 
     OUTSIDE: ClassVar = dict.fromkeys(
@@ -205,8 +201,7 @@ class HubSettings(Governed):
 
 
 class RefusalWindow(models.Model):
-    """The refused requests of a key since the moment `since`. `written` of them have an audit entry of their own;
-    `counted` of them are only counted.
+    """The refused requests of a key since `since`: `written` with an audit entry, and `counted` without one.
 
     See `actions.memories.refusals`.
     """
@@ -219,8 +214,7 @@ class RefusalWindow(models.Model):
 
 
 class CallWindow(RowOfStore):
-    """The calls of a key in a store in the last minute. They are counted only if the store limits them: see
-    `actions.core.rules.limits`."""
+    """The calls of a key in a store in the last minute, if the store limits them."""
 
     pk = models.CompositePrimaryKey("store", "key")
     store = models.ForeignKey(MemoryStore, models.CASCADE, db_index=False, related_name="+")

@@ -21,10 +21,10 @@ FULL = "the disk of the database is full"
 
 
 def unready() -> str | None:
-    """Return the reason why no call could be served now, or None if one could.
+    """Return the reason why no call could be served now; None if one could.
 
-    If a write found the disk full within the last FULL_FOR seconds, that is the reason. If a commit succeeded within
-    the last FRESH_FOR seconds, there is none. Otherwise a write is tried.
+    A disk that was full within the last FULL_FOR seconds is a reason. After a commit within the last FRESH_FOR seconds
+    there is none. Otherwise a write is tried.
     """
     if time.monotonic() - transactions.Last.full < FULL_FOR:
         return FULL
@@ -42,16 +42,12 @@ def unready() -> str | None:
 
 
 def ready(reason: str | None) -> JsonResponse:
-    """Return the response of a readiness probe: an error if there is a `reason`.
-
-    On a full disk the response has a warning even if `reason` is None, because on SQLite the calls that store no text
-    are still served.
-    """
+    """Return the response of a readiness probe: an error if there is a `reason`, a warning if the disk is full."""
     return answer(reason, FULL if disk_space.is_full() else None)
 
 
 def answer(reason: str | None, warning: str | None = None) -> JsonResponse:
-    """Return a response: 200 if `reason` is None, with the `warning` if there is one; else 503 with the reason."""
+    """Return a response: 200 with the `warning` if `reason` is None, else 503 with the reason."""
     if reason is None:
         response = JsonResponse({"status": "ok"} | ({"warning": warning} if warning else {}))
     else:
@@ -73,7 +69,7 @@ def readyz(request: HttpRequest) -> JsonResponse:
 class Readiness:
     """Readiness for an event loop. A thread asks the database at most once a second.
 
-    If the thread has no answer within ANSWERED_WITHIN seconds, the reason is SILENT.
+    Without an answer within ANSWERED_WITHIN seconds, the reason is SILENT.
     """
 
     def __init__(self) -> None:

@@ -1,7 +1,6 @@
 """Metrics for Prometheus at `/metrics`: calls from the audit's own counts, and states that a person should know of.
 
-To answer a scrape, only small tables and counters are read. The metrics have no ids and no names of memory stores,
-people or agents.
+The metrics have no ids and no names of memory stores, people or agents.
 """
 
 import ipaddress
@@ -64,8 +63,7 @@ class Family(NamedTuple):
 
 
 def metrics(get_response: Callable[[HttpRequest], HttpResponseBase]) -> Callable[[HttpRequest], HttpResponseBase]:
-    """Answer `/metrics` before all other middleware. The name of the host in the request is not checked, because a
-    monitor may not know the hub's name."""
+    """Answer `/metrics` before all other middleware, whatever name of the host the request has."""
 
     own = request_id(answer)
 
@@ -76,8 +74,7 @@ def metrics(get_response: Callable[[HttpRequest], HttpResponseBase]) -> Callable
 
 
 def answer(request: HttpRequest) -> HttpResponse:
-    """Return the metrics if the request may read them: it has the token of the environment or, if none is set, comes
-    from this machine."""
+    """Return the metrics if the request has the token of the environment or, without one, comes from this machine."""
     refusal = _refusal(request)
     if refusal is not None:
         return refusal

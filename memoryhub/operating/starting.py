@@ -1,5 +1,4 @@
-"""Checks before the hub is served or a command writes: do the data directory, the database and the secrets belong
-together?"""
+"""Checks before the hub is served or a command writes: do data directory, database and secrets belong together?"""
 
 import fcntl
 import io
@@ -35,10 +34,9 @@ class NotStarted(CommandError):
 
 
 def before_migrating() -> None:
-    """Prepare a start of `serve`: make private files private, lock the data directory, and refuse an unknown database
-    schema, or an empty database beside the checkpoints of another one.
+    """Prepare a start of `serve`: make private files private, and lock the data directory.
 
-    Raises NotStarted.
+    Raises NotStarted for an unknown database schema, or an empty database beside the checkpoints of another one.
     """
     os.umask(0o077)
     require_address()
@@ -63,10 +61,10 @@ def line_for_commands() -> str:
 
 
 class HubCommand(BaseCommand):
-    """A command on an existing hub. `needs` names the secrets it needs; a command that writes needs the audit key.
+    """A command on an existing hub. `needs` names the secrets that it needs; a command that writes needs the audit key.
 
-    It exits with the code `not_done` if it could not work because of the directory, the database, a secret or the
-    output. With `older_schema` it also runs on a database that `serve` has yet to migrate.
+    It exits with the code `not_done` if it could not work. With `older_schema` it also runs on a database that `serve`
+    has yet to migrate.
     """
 
     requires_system_checks: Any = (checks.OWN,)
@@ -109,8 +107,7 @@ class HubCommand(BaseCommand):
 
 
 def _drop_output() -> None:
-    """Write out the waiting output if possible, and discard it otherwise. So the process does not fail again when it
-    exits."""
+    """Write out the waiting output if possible. Otherwise discard it, so that the process can exit."""
     descriptor = os.open(os.devnull, os.O_WRONLY)
     try:
         sys.stdout.flush()
@@ -168,8 +165,7 @@ def is_served() -> bool:
 
 
 def require_hub() -> None:
-    """Raise NotStarted if SQLite's file does not exist or is empty. A missing file is not opened, because that would
-    create an empty one."""
+    """Raise NotStarted if SQLite's file does not exist or is empty."""
     file = private_files.database_file()
     if file is None or (file.is_file() and file.stat().st_size):
         return
@@ -186,10 +182,9 @@ def require_hub() -> None:
 
 
 def require_known_schema(*, for_command: bool = False) -> None:
-    """Raise NotStarted if a newer program migrated the database. This program would misunderstand the tables and write
-    wrong rows.
+    """Raise NotStarted if a newer program migrated the database.
 
-    With `for_command`, an older database is refused too, such as one restored from a backup: only `serve` migrates it.
+    With `for_command`, an older database is refused too, because only `serve` migrates it.
     """
     loader = MigrationLoader(connection)
     known = set(loader.disk_migrations or ())
@@ -211,8 +206,7 @@ def require_known_schema(*, for_command: bool = False) -> None:
 def require_own_checkpoints() -> None:
     """Raise NotStarted if the database is empty, but checkpoints were written for another one.
 
-    A hub whose database is lost or misnamed would begin again without its memories, and `verify_audit` would report all
-    earlier entries as missing. A database that was migrated, but never used, is empty too.
+    Otherwise a hub whose database is lost would begin again without its memories.
     """
     file = settings.MEMORYHUB_CHECKPOINT_FILE
     were_written = checkpoints.segments(file) or (file.is_file() and file.stat().st_size)
@@ -230,8 +224,7 @@ def _is_used() -> bool:
 
 
 def require_own_secrets(needed: Collection[str] = FILES) -> None:
-    """Raise NotStarted if a needed secret is missing, or belongs to another hub. The message names the secret and its
-    file."""
+    """Raise NotStarted if a needed secret is missing, or belongs to another hub. The message names the secret."""
     for name in needed:
         if name in settings.MEMORYHUB_ABSENT_SECRETS:
             raise NotStarted(f"{settings.DATA_DIR / FILES[name]} is not there, and {name} is not set. {ONE_FOR_ALL}")

@@ -1,7 +1,6 @@
-"""Looks up passwords in a local list of breached ones: a file of SHA-1 digests in hexadecimal, in order, one a line.
+"""Looks up passwords in a local list of breached ones: a sorted file of SHA-1 digests in hexadecimal, one a line.
 
-This is the form in which Have I Been Pwned offers its list (`DIGEST:count`). The file may be large, so it is searched
-by bisection and never read as a whole.
+Have I Been Pwned offers its list in this form (`DIGEST:count`). The file is searched by bisection.
 """
 
 import hashlib

@@ -1,11 +1,10 @@
 """Pure functions of the audit chain: canonical form, commitments and hashes of audit entries and memory versions.
 
-An entry's hash is ``HMAC-SHA256(key, previous hash + canonical entry)``. For each value that a redaction may have to
-destroy, the canonical entry holds a commitment ``HMAC-SHA256(salt, value)`` instead. When value and salt are destroyed,
-the chain still verifies, and the commitment reveals nothing about the value.
+An entry's hash is ``HMAC-SHA256(key, previous hash + canonical entry)``. In the canonical entry, a commitment
+``HMAC-SHA256(salt, value)`` stands for each value that a redaction may destroy. Without value and salt, the chain still
+verifies, and the commitment reveals nothing.
 
-An entry keeps its salts in its *proof*. As long as the entry has a value and its salt, the commitment to the value is
-computed from them. The proof has the commitments to all other values.
+An entry keeps its salts in its *proof*, and the commitments to the values that it no longer has.
 """
 
 import hashlib
@@ -51,8 +50,8 @@ def seal(values: Mapping[str, str | None], away: Collection[str] = ()) -> tuple[
     """Return the proof of an entry with these values, and {field: commitment} of the COMMITTED fields that have a
     value.
 
-    Each salt is fresh. `away` are the fields whose values the entry will not contain: the proof keeps the commitments
-    to them, because they cannot be computed from the entry.
+    Each salt is fresh. `away` are the fields whose values the entry will not contain: the proof keeps their
+    commitments.
     """
     random = os.urandom(SALT_BYTES * len(COMMITTED))
     salted, kept, kept_bytes, commitments, end = 0, 0, b"", {}, 0
@@ -70,9 +69,10 @@ def seal(values: Mapping[str, str | None], away: Collection[str] = ()) -> tuple[
 
 
 def packed(salts: Mapping[str, str], commitments: Mapping[str, str]) -> bytes:
-    """Return the proof with these salts and commitments. Its first byte has a bit for each field of COMMITTED that has
-    a salt, its second byte a bit for each field that has a commitment. The salts and then the commitments follow in the
-    order of COMMITTED."""
+    """Return the proof with these salts and commitments, in the order of COMMITTED.
+
+    The first byte has a bit for each field with a salt, the second byte a bit for each field with a commitment.
+    """
     salted, kept = (sum(_BIT[field] for field in found) for found in (salts, commitments))
     values = [found[field] for found in (salts, commitments) for field in COMMITTED if field in found]
     return bytes((salted, kept)) + bytes.fromhex("".join(values))
@@ -120,10 +120,9 @@ def version_commitment(
     at: str,
     origin: object = None,
 ) -> str:
-    """Return the commitment to a memory version. It covers the text by its SHA-256 (None for the operation `deleted`).
+    """Return the commitment to a memory version. It covers the text by its SHA-256 (None: the version is a deletion).
 
-    `origin` says who wrote an imported version. If it is None, the commitment has the form that versions had before
-    there was an `origin`.
+    `origin` says who wrote an imported version. Without it, the commitment has the form of older versions.
     """
     values = [FORMAT, id, memory, number, operation, path, sha256, at]
     value = _encode(values if origin is None else [*values, origin])
@@ -131,27 +130,25 @@ def version_commitment(
 
 
 def redaction_commitment(salt: str | None, values: Sequence[object]) -> str:
-    """Return the commitment to a redaction: to its target, and to the value that is stored now. Without a stored value,
-    `salt` is None."""
+    """Return the commitment to a redaction. Without a stored value, `salt` is None."""
     value = _encode([FORMAT, "redaction", *values])
     return hmac.digest(bytes.fromhex(salt or ""), value.encode("utf-8", "surrogatepass"), "sha256").hex()
 
 
 def canonical_row(values: Sequence[object]) -> str:
-    """Return the canonical text of `values`. The commitment to a row that an act changed is made from such a text, and
-    so is the commitment to the seals of these rows in an entry."""
+    """Return the canonical text of `values`, from which a commitment to a governing row, or to seals, is made."""
     return _encode([FORMAT, "row", *values])
 
 
 def seal_of(key: bytes, values: Sequence[object]) -> str:
-    """Return a keyed digest of `values`. It stands in for an audit entry that was removed; no one can forge it without
-    the audit key."""
+    """Return a keyed digest of `values`, which stands in for a removed audit entry. It cannot be forged without the
+    key."""
     return hmac.digest(key, b"seal\0" + _encode(list(values)).encode(), "sha256").hex()
 
 
 def set_digest(key: bytes, members: Iterable[str], start: str | None = None, *, less: Iterable[str] = ()) -> str:
-    """Return the digest of a set: of the set with the digest `start` (None: the empty set), with `members` added and
-    `less` removed. The order of members does not matter."""
+    """Return the digest of a set: `start` (None: the empty set), with `members` added and `less` removed, in any
+    order."""
     total = int(start or "0", 16)
     total += sum(int(seal_of(key, ["member", member]), 16) for member in members)
     total -= sum(int(seal_of(key, ["member", member]), 16) for member in less)
@@ -159,8 +156,7 @@ def set_digest(key: bytes, members: Iterable[str], start: str | None = None, *, 
 
 
 def digest(commitments: Iterable[str]) -> str | None:
-    """Return the SHA-256 of an entry's commitments: to its versions, redactions and seals, in this order. None if there
-    are none."""
+    """Return the SHA-256 of an entry's commitments to its versions, redactions and seals; None if there are none."""
     joined = "".join(commitments)
     return hashlib.sha256(joined.encode()).hexdigest() if joined else None
 

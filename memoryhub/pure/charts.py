@@ -1,7 +1,6 @@
 """Geometry of charts computed from numbers: bars, lines, axes and their ticks.
 
-Horizontal measures are in per cent of the width, so that a chart fills its container and its words keep their size;
-vertical ones are in pixels from the top. Nothing here knows what the numbers mean.
+Horizontal measures are in per cent of the width. Vertical ones are in pixels from the top.
 """
 
 from collections.abc import Collection, Sequence
@@ -70,8 +69,7 @@ class Line:
 
 
 def steps(least: int, most: int, wanted: int = 4, unit: int = 1) -> tuple[int, ...]:
-    """Return the values of an axis: about `wanted` round numbers, of which the first is at most `least` and the last at
-    least `most`.
+    """Return the values of an axis: about `wanted` round numbers, from at most `least` to at least `most`.
 
     They are round when counted in `unit`. If `least` is negative and `most` positive, 0 is one of them.
     """
@@ -101,8 +99,8 @@ def stacked(columns: Sequence[Sequence[int]], height: float = HEIGHT) -> Bars:
 
 
 def mirrored(up: Sequence[int], down: Sequence[int], height: float = HEIGHT) -> Bars:
-    """Return the bars of columns with two values each: `up` above the base line (series 0) and `down` below it (series
-    1), on the same scale."""
+    """Return the bars of columns: `up` above the base line (series 0) and `down` below it (series 1), on the same
+    scale."""
     marks = steps(-max(down, default=0), max(up, default=0))
     scale = height / (marks[-1] - marks[0])
     base = round(marks[-1] * scale, 2)
@@ -117,7 +115,7 @@ def mirrored(up: Sequence[int], down: Sequence[int], height: float = HEIGHT) -> 
 
 
 def line(values: Sequence[int], height: float = HEIGHT, unit: int = 1, most: int = 0) -> Line:
-    """Return the line through one value per column, on an axis that starts at zero and has room for `most`."""
+    """Return the line through one value per column, on an axis from zero that has room for `most`."""
     marks = steps(0, max([most, *values]), unit=unit)
     scale = height / marks[-1]
     dots = tuple(
@@ -130,8 +128,7 @@ def line(values: Sequence[int], height: float = HEIGHT, unit: int = 1, most: int
 
 
 def spark(values: Sequence[int], width: float, height: float) -> str:
-    """Return the points of a small line without an axis, as SVG text. The points are in a box of this `width` and
-    `height`, with a pixel of margin above and below."""
+    """Return the points of a small line as SVG text, in a box of this `width` and `height` in pixels."""
     most = max(max(values, default=0), 1)
     across = width / max(1, len(values) - 1)
     return " ".join(
@@ -141,12 +138,12 @@ def spark(values: Sequence[int], width: float, height: float) -> str:
 
 
 def binary_unit(most: int) -> int:
-    """Return the unit in which to count bytes (1, 1,024, 1,048,576, …), so that ticks are round for people."""
+    """Return the unit in which to count bytes (1, 1,024, 1,048,576, …)."""
     return int(1024 ** max(0, (most.bit_length() - 1) // 10))
 
 
 def share(value: int, most: int) -> float:
-    """Return a value in per cent of `most`, the longest bar. A positive value gets at least 0.5, to be visible."""
+    """Return a value in per cent of `most`. A positive value gets at least 0.5, to be visible."""
     return 0.0 if value <= 0 or most <= 0 else max(0.5, round(100 * value / most, 2))
 
 
@@ -156,14 +153,14 @@ def middle(column: int, columns: int) -> float:
 
 
 def labelled(columns: int, most: int = LABELS) -> tuple[int, ...]:
-    """Return the columns that get a label: at most `most`, evenly spaced, and the last column is one of them."""
+    """Return the columns that get a label: at most `most`, evenly spaced, with the last column."""
     every = max(1, ceil(columns / most))
     return tuple(column for column in range(columns) if (columns - 1 - column) % every == 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """The numbers `first` to `last`, divided into columns. The sizes of two columns differ by one number at most."""
+    """The numbers `first` to `last`, divided into columns of almost the same size."""
 
     first: int
     last: int
@@ -174,7 +171,7 @@ class Scale:
         return cls(first, last, min(most, last - first + 1))
 
     def column(self, number: int) -> int:
-        """Return the column of a number. For a number outside of the scale, return the first or the last column."""
+        """Return the column of a number; the first or the last column for a number outside."""
         inside = min(max(number, self.first), self.last)
         return (inside - self.first) * self.columns // (self.last - self.first + 1)
 
@@ -185,7 +182,7 @@ class Scale:
         return self.first + low, self.first + high - 1
 
     def x(self, number: int) -> float:
-        """Return the position of a number in per cent: `first` is at the left edge and `last` at the right one."""
+        """Return the position of a number in per cent: 0 for `first`, and 100 for `last`."""
         inside = min(max(number, self.first), self.last)
         return round(100 * (inside - self.first) / max(1, self.last - self.first), 3)
 
@@ -220,11 +217,10 @@ FLOW_WIDTH = 28.0
 
 
 def flow(firsts: int, middles: Sequence[tuple[Collection[int], int]], row: float, box: float) -> Flow:
-    """Return the flow from the first column over the middle one to the last; boxes are `box` high, in rows of `row`.
+    """Return a flow. Boxes are `box` high, in rows of `row`.
 
-    `middles` has an item for each box of the middle column: the numbers of the boxes of the first column that lead to
-    this box, and how many boxes of the last column follow it. The box is as high up as the middle of the boxes that
-    follow it.
+    `middles` has an item for each box of the middle column: the numbers of the first column's boxes that lead to it,
+    and how many boxes of the last column follow it.
     """
     sizes = [max(1, lasts) for _, lasts in middles]
     height = row * max(firsts, sum(sizes), 1)

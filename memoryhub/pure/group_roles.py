@@ -1,7 +1,7 @@
 """What the groups of an identity provider mean in the hub: roles in memory stores, and administrators of the hub.
 
-A mapping is written as `group=role@memstore_…; group=administrator`. The name of a group may contain commas and equals
-signs, as names of LDAP do. Several items may give a group roles in several stores.
+A mapping is written as `group=role@memstore_…; group=administrator`. Names of groups may contain commas and equals
+signs.
 """
 
 import re
@@ -21,7 +21,7 @@ class BadMapping(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """What one group gets: a role in a store, or, without a store, the rights of an administrator of the hub."""
+    """What one group gets: a role in a store or, without a store, the rights of an administrator of the hub."""
 
     group: str
     role: str
@@ -52,7 +52,7 @@ def _grant(item: str) -> Grant:
 
 
 def roles_of(grants: Collection[Grant], groups: Collection[str]) -> Mapping[str, str | None]:
-    """Return {store: role} for each store in `grants`: the highest role of one of `groups` there, None for no role."""
+    """Return {store: role} for each store in `grants`: the highest role of the `groups` there (None: no role)."""
     return {store: _highest(grants, groups, store) for store in sorted({one.store for one in grants if one.store})}
 
 

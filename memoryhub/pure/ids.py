@@ -55,15 +55,13 @@ def new_id(prefix: str, at: datetime) -> str:
 
 
 def derived_id(prefix: str, at: datetime, random: bytes) -> str:
-    """Return the identifier made of a moment and ten given bytes. The same arguments give the same identifier. Within a
-    millisecond, identifiers sort by these bytes."""
+    """Return the identifier made of a moment and ten given bytes. The same arguments give the same identifier."""
     return prefix + _of_moment(at) + _base32(int.from_bytes(random[:10], "big"), 80)
 
 
 @lru_cache(maxsize=64)
 def _of_moment(at: datetime) -> str:
-    """Return the first ten characters, 50 bits, of which the first two are zero (as in a ULID). All ids of an act begin
-    with the same ten characters."""
+    """Return the first ten characters of an identifier, which are the same for all ids of an act."""
     return _base32(milliseconds(at) & 0xFFFF_FFFF_FFFF, 50)
 
 

@@ -1,7 +1,6 @@
-"""The limits of a memory store, in one list used by settings, SQL, forms, meters and the sentences of the audit.
+"""The limits of a memory store, in one list for settings, SQL, forms, meters and sentences.
 
-Each limit has a column `limit_<name>` in `models.stores.Governed` (null: not set here). `actions.core.rules.limits`
-enforces those that concern a write.
+Each limit has a column `limit_<name>` in `models.stores.Governed` (null: not set).
 """
 
 from dataclasses import dataclass
@@ -14,10 +13,9 @@ def _(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """One limit. `default` applies if neither the store nor the hub has set the limit; the environment variable with
-    the name `variable` may replace this default.
+    """One limit. `default` applies if neither the store nor the hub has set it; the environment `variable` replaces it.
 
-    `meter` labels the usage that pages compare with the limit, and `full` says what happens when the limit is reached.
+    `meter` labels the usage that pages compare with the limit. `full` says what happens when it is reached.
     """
 
     name: str

@@ -1,9 +1,8 @@
 """Audit entries as events of the Open Cybersecurity Schema Framework (OCSF), for systems that watch many programs.
 
 A sign-in is an event of the class Authentication, every other entry one of the class API Activity. An event has no text
-of a memory, no input and no answer: it says who did what, where, when and with what outcome. `unmapped` has the hashes
-of the entry. With them, a copy of the events can later show which entries are missing from a chain. Source:
-https://schema.ocsf.io.
+of a memory, no input and no answer. `unmapped` has the hashes of the entry, which show if entries of a chain are
+missing. Source: https://schema.ocsf.io.
 """
 
 from collections.abc import Iterable, Mapping
@@ -50,8 +49,7 @@ _PLACE = ("seq", "previous_hash", "hash", "key_name", "version", "new_path", "gr
 
 
 def activity_of(command: str) -> tuple[int, str]:
-    """Return the activity of a command as OCSF counts it, and the name of the activity. It depends on the verb with
-    which the command begins; for an unknown verb it is Other."""
+    """Return the number and the name of a command's activity in OCSF, by its verb; Other for an unknown verb."""
     activity = _ACTIVITY.get(command.partition("_")[0], OTHER)
     return activity, ACTIVITIES.get(activity, "Other")
 

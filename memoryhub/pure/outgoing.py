@@ -1,8 +1,7 @@
 """Requests that the hub sends to other servers: which addresses are allowed, and one POST within strict bounds.
 
-A host name is resolved once. All of its addresses must be allowed, and the connection is made to one of them. So a name
-that resolves differently the next time (DNS rebinding) cannot lead elsewhere. No redirect is followed. Of the answer,
-only the status and `Retry-After` are kept, and the beginning of what the receiver says when it refuses.
+A host name is resolved once, and the connection is made to one of its addresses. So a name that resolves differently
+the next time (DNS rebinding) cannot lead elsewhere. No redirect is followed. Little of the answer is kept.
 """
 
 import ipaddress
@@ -84,8 +83,10 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The outcome of a request: the status (None: no answer), a code of PROBLEMS or "", `Retry-After`, the duration in
-    microseconds, and what a receiver that refused `said`: at most SAID characters of one line."""
+    """The outcome of a request: the status (None: no answer), a code of PROBLEMS or "", and `Retry-After`.
+
+    The duration is in microseconds. `said` is what a receiver that refused said: one line of at most SAID characters.
+    """
 
     status: int | None = None
     problem: str = ""
@@ -106,8 +107,7 @@ LIMITS = Limits()
 
 
 def is_public(address: str) -> bool:
-    """Return whether an IP address is on the public internet. IPv4 addresses that are mapped, translated or tunnelled
-    into IPv6 are not."""
+    """Return whether an IP address is on the public internet. IPv4 addresses inside of IPv6 addresses are not."""
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:
@@ -118,8 +118,7 @@ def is_public(address: str) -> bool:
 
 
 def parse(url: str, *, private: bool = False) -> Target:
-    """Return the parts of a URL. Raises Refused if the URL is not allowed. `private` also allows plain http and any
-    port, for addresses in one's own network."""
+    """Return the parts of a URL. Raises Refused if it is not allowed. `private` also allows plain http and any port."""
     if not 0 < len(url) <= LONGEST_URL or re.search(r"[\s\\\x00-\x20\x7f-\U0010ffff]", _host_free(url)):
         raise Refused("malformed")
     try:
@@ -143,7 +142,7 @@ def parse(url: str, *, private: bool = False) -> Target:
 def check(url: str, *, private: bool = False, resolve: Resolver | None = None, seconds: float = 5) -> Target:
     """Resolve the name of a URL once. Return the URL's parts with the IP addresses to connect to.
 
-    Raises Refused as `parse` does, if there is no address, and, without `private`, if one of them is not public.
+    Raises Refused as `parse` does, if there is no address, and, without `private`, if one is not public.
     """
     target = parse(url, private=private)
     try:
@@ -163,8 +162,7 @@ def addresses_of(host: str, port: int) -> list[str]:
 
 
 def _host_free(url: str) -> str:
-    """Return the URL with each non-ASCII letter of its host replaced by x. The host may have such letters, which
-    `_plain_host` encodes later; the rest of the URL must be ASCII."""
+    """Return the URL with each non-ASCII letter of its host replaced by x. The rest of the URL must be ASCII."""
     return re.sub(r"(?<=://)[^/?#@]*", lambda host: re.sub(r"[^\W\x00-\x7f]", "x", host[0]), url, count=1)
 
 
@@ -179,10 +177,7 @@ def _plain_host(host: str) -> str:
 
 
 def _within(seconds: float, resolve: Resolver, host: str, port: int) -> Sequence[str]:
-    """Resolve a host within `seconds` seconds; after that, return no addresses.
-
-    The system's resolver has no timeout. So it runs in a thread, which is abandoned when it takes too long.
-    """
+    """Return the addresses of a host, or none if they are not found within `seconds` seconds."""
     found: list[Sequence[str]] = []
     failed: list[Exception] = []
 
@@ -281,8 +276,7 @@ def _request(target: Target, body: bytes, headers: Mapping[str, str]) -> bytes:
 
 
 def _head(connection: socket.socket, end: float) -> tuple[int, bytes, bytes]:
-    """Return the status and the head of the final answer, after any interim answers (1xx), and the bytes received after
-    this head."""
+    """Return the status and the head of the final answer, and the bytes received after this head."""
     received = b""
     while True:
         while (blank := re.search(rb"\r?\n\r?\n", received)) is None:
@@ -307,7 +301,7 @@ def _retry_after(head: bytes) -> str:
 
 
 def _drain(connection: socket.socket, received: bytes, end: float) -> bytes:
-    """Read up to about _BODY_BYTES of a body, so that the receiver can finish its answer; return its beginning."""
+    """Read up to about _BODY_BYTES of a body, and return its beginning."""
     read = 0
     try:
         while read < _BODY_BYTES:
@@ -323,7 +317,7 @@ def _drain(connection: socket.socket, received: bytes, end: float) -> bytes:
 
 
 def _text(head: bytes, body: bytes) -> str:
-    """Return the first SAID characters of a body, or of its first chunk, in one line without control characters."""
+    """Return the first SAID characters of a body in one line, without control characters."""
     if re.search(rb"\r?\ntransfer-encoding:[ \t]*chunked", head, re.IGNORECASE):
         size = re.match(rb"([0-9a-fA-F]{1,8})[^\r\n]*\r?\n", body)
         body = body[size.end() : size.end() + int(size[1], 16)] if size else b""

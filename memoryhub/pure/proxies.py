@@ -37,16 +37,14 @@ def is_trusted(address: str, trusted: Iterable[str]) -> bool:
 
 
 def client_of(meta: Mapping[str, Any], trusted: Iterable[str]) -> str:
-    """Return the client's address, as the outermost trusted proxy reports it. Without such a proxy, return the
-    connection's address."""
+    """Return the client's address, as the outermost trusted proxy reports it; without one, the connection's address."""
     return nearest_stranger(str(meta.get("REMOTE_ADDR") or ""), _way(meta), trusted)
 
 
 def protocol_of(meta: Mapping[str, Any], trusted: Iterable[str]) -> str:
     """Return the protocol of the client's request, as the outermost trusted proxy reports it: `https`, `http` or "".
 
-    X-Forwarded-Proto is a list. Each proxy appends the protocol of the request that it received, or replaces the list
-    with this protocol. The client may have forged everything before that.
+    What stands before that in X-Forwarded-Proto may be forged by the client.
     """
     proxies, told = tuple(trusted), _parts(meta, "HTTP_X_FORWARDED_PROTO")
     way = [*_way(meta), str(meta.get("REMOTE_ADDR") or "")]
@@ -55,8 +53,7 @@ def protocol_of(meta: Mapping[str, Any], trusted: Iterable[str]) -> str:
 
 
 def _way(meta: Mapping[str, Any]) -> list[str]:
-    """Return the addresses of X-Forwarded-For without ports. Some proxies also write the port of the connection, which
-    changes with each connection: `192.0.2.7:4711`, `[2001:db8::7]:4711`."""
+    """Return the addresses of X-Forwarded-For without ports, which some proxies write."""
     return [_PORT.sub(r"\1\2", part) for part in _parts(meta, "HTTP_X_FORWARDED_FOR")]
 
 
@@ -68,8 +65,10 @@ def _parts(meta: Mapping[str, Any], name: str) -> list[str]:
 
 
 def nearest_stranger(address: str, forwarded: list[str], trusted: Iterable[str]) -> str:
-    """Return the last address on the way (`forwarded`, then `address`) that is not a trusted proxy; the first address
-    if all are. The client may have forged everything before that address."""
+    """Return the last address of `forwarded` and `address` that is no trusted proxy; the first one if all are trusted.
+
+    What stands before it may be forged by the client.
+    """
     proxies = tuple(trusted)
     way = [*forwarded, address]
     while len(way) > 1 and is_trusted(way[-1], proxies):

@@ -1,5 +1,4 @@
-"""The id of the request that a thread answers, which its lines in the log contain, and the trace that the request
-belongs to."""
+"""The id of the request that a thread answers, for the log, and the trace that the request belongs to."""
 
 from contextvars import ContextVar
 

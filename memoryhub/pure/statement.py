@@ -1,4 +1,4 @@
-"""The statement beside a signed download: what the hub gave out, as a list of checksums that `sha256sum -c` reads.
+"""The statement beside a signed download: checksums in the form that `sha256sum -c` reads.
 
 Every line but the last begins with `#`, so programs that check checksums ignore these lines.
 """
@@ -20,8 +20,7 @@ _HEAD = (
 
 @dataclass(slots=True)
 class EntryRange:
-    """The entries of one chain that a file has. With a filter, entries between the first and the last may be
-    missing."""
+    """The entries of one chain that a file has. With a filter, entries may be missing between them."""
 
     count: int = 0
     first: int = 0
@@ -49,7 +48,6 @@ def counted(records: Iterable[Mapping[str, Any]], found: dict[str, EntryRange]) 
 
 
 def text(facts: Iterable[tuple[str, object]], name: str, sha256: str) -> bytes:
-    """Return the statement about the file with this name. Each value takes one line, because line breaks in it are
-    escaped as in JSON. So are the characters that are not ASCII."""
+    """Return the statement about the file with this name. Each value takes one line, escaped as in JSON."""
     told = (f"# {fact}: {json.dumps(str(value))[1:-1]}" for fact, value in facts)
     return "".join(f"{line}\n" for line in (*_HEAD, *told, f"{sha256}  {name}")).encode()

@@ -28,12 +28,11 @@ class Malformed(ValueError):
 
 
 def loads(body: bytes, *, is_request: bool = False) -> Any:
-    """Return the value of a JSON text in UTF-8. Raises Malformed; if it is the body of a request, also for more bytes
-    outside of strings than MOST_OUTSIDE, and more lists and objects than MOST_CONTAINERS.
+    """Return the value of a JSON text in UTF-8. Raises Malformed.
 
-    Refused are a byte order mark, duplicate keys, NaN and Infinity, numbers that overflow to infinity, integers of more
-    than MAX_DIGITS digits, and nesting deeper than MAX_DEPTH. Escaped NULs and escaped unpaired surrogates are
-    accepted: use `doubtful` to find these.
+    Refused are a byte order mark, duplicate keys, NaN and Infinity, numbers that overflow, integers of more than
+    MAX_DIGITS digits, and nesting deeper than MAX_DEPTH. With `is_request`, the limits MOST_OUTSIDE and MOST_CONTAINERS
+    apply too. Escaped NULs and surrogates are accepted: see `doubtful`.
     """
     if body.startswith(b"\xef\xbb\xbf"):
         raise Malformed("The body starts with a byte order mark.")

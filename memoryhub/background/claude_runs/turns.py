@@ -197,7 +197,8 @@ class Turns:
         return about_tokens(parameters["messages"])
 
     def _answer(self, parameters: dict[str, Any], counted: int) -> Answer:
-        """Read one answer, and store its parts as they arrive. Raises Failed. `counted` is the number of tokens sent."""
+        """Read one answer, and store its parts as they arrive. Raises Failed. `counted` is the number of sent
+        tokens."""
         coming = _Coming(counted)
         answers = self.api.answer(parameters)
         try:

@@ -94,7 +94,7 @@ class Command(BaseCommand):
 
 
 def about_missing(at: str, *, has_own: bool) -> str:
-    """Return the line about what was written after the backup of the moment `at`. `has_own`: there are own checkpoints."""
+    """Return the line about what was written after `at`, the moment of the backup. `has_own`: checkpoints were kept."""
     if has_own:
         return (
             f"The checkpoints here were kept: verify_audit reports the entries after {at} as missing, until you record"

@@ -13,10 +13,9 @@ EVERY = 60.0
 
 
 class OncePerMinute(logging.Filter):
-    """Shortens records about database errors, and about answers with 503, to one line without a traceback, and passes
-    one of each kind a minute.
+    """Lets one record of each kind pass in a minute, in one line, of database errors and answers with 503.
 
-    The rest are counted; the next line of the same kind says how many there were. Other records pass unchanged.
+    The next line of the same kind says how many more there were. Other records pass unchanged.
     """
 
     def __init__(self, seconds: Callable[[], float] = time.monotonic) -> None:
@@ -48,7 +47,7 @@ class OncePerMinute(logging.Filter):
 
 
 class RefusalsInOneLine(logging.Filter):
-    """Removes the traceback from records about answers below 500: a refused request is no failure of the hub."""
+    """Removes the traceback from records about answers below 500."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         if getattr(record, "status_code", 500) < 500:

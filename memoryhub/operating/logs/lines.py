@@ -13,7 +13,7 @@ _TOKEN = re.compile(r"(/invitations/|/password/user_\w+/|/unsubscribe/)[\w:-]{16
 class WithoutTokens(logging.Formatter):
     """A formatter that masks the tokens of invitations, of new passwords and of e-mails.
 
-    Django logs the address of each answer with a status of 400 or more, and a traceback may contain it.
+    Addresses and tracebacks in the log may contain them.
     """
 
     def format(self, record: logging.LogRecord) -> str:
@@ -21,7 +21,7 @@ class WithoutTokens(logging.Formatter):
 
 
 class Json(WithoutTokens):
-    """A formatter that writes each record as one line of JSON, with the id of the request during which it was made."""
+    """A formatter that writes each record as one line of JSON, with the id of its request."""
 
     def format(self, record: logging.LogRecord) -> str:
         line = {

@@ -85,8 +85,7 @@ def _padding(size: int) -> bytes:
 
 
 def unpacked(stream: IO[bytes], directory: Path | None) -> Manifest:
-    """Write the members into the empty directory `directory`; if this is None, only check them. Return the manifest.
-    Raises Damaged."""
+    """Write the members into the empty `directory` (None: only check them). Return the manifest. Raises Damaged."""
     try:
         with tarfile.open(fileobj=stream, mode="r|gz") as members:
             manifest = _manifest(members, members.next())

@@ -1,4 +1,4 @@
-"""The names of backups. A name has the mark of its hub, so several hubs can share a directory, and the moment (UTC)."""
+"""The names of backups. A name has the moment (UTC) and the mark of its hub, so that hubs can share a directory."""
 
 import re
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ _NAME = re.compile(r"memoryhub-([0-9a-f]{8})-(\d{8}T\d{6}Z)(-unverified)?\.backu
 class Name:
     """The parts of a backup's name: the mark of its hub, its moment, and whether its audit is right (`is_verified`).
 
-    If the audit is not right, the name ends with `-unverified`, and the file does not count as a backup.
+    A file with the ending `-unverified` does not count as a backup.
     """
 
     hub: str

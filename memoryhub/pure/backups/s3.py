@@ -1,6 +1,6 @@
-"""A small client of S3: signs requests (AWS Signature Version 4), stores, lists, and deletes objects of one bucket.
+"""A small client of S3, for what backups need: it stores, lists and deletes objects of one bucket.
 
-It does only what backups need, with the standard library alone. A file of more than PART bytes is stored in parts.
+Requests are signed with AWS Signature Version 4. A file of more than PART bytes is stored in parts.
 """
 
 import errno
@@ -127,8 +127,10 @@ class Bucket:
         self, method: str, key: str, query: dict[str, str], body: IO[bytes] | bytes = b"", size: int = 0,
         *, wanted: str = "", into: IO[bytes] | None = None,
     ) -> bytes:  # fmt: skip
-        """Send a request. Return the body of the answer, or the value of its header `wanted`. With `into`, write the
-        body into this file instead and return no bytes. Raises Refused."""
+        """Send a request. Return the body of the answer, or the value of its header `wanted`. Raises Refused.
+
+        With `into`, the body is written into this file instead.
+        """
         url = f"{self.endpoint}/{quote(self.name)}/{quote(key)}"
         parts = urlsplit(url)
         size = len(body) if isinstance(body, bytes) else size
@@ -163,7 +165,7 @@ class Bucket:
 
 
 def _sha(stream: IO[bytes], size: int) -> str:
-    """Return the SHA-256 of the next `size` bytes of a file. The file is then again at the position where it was."""
+    """Return the SHA-256 of the next `size` bytes of a file. The file's position stays."""
     start, digest = stream.tell(), hashlib.sha256()
     for block in _blocks(stream, size):
         digest.update(block)

@@ -1,9 +1,8 @@
-"""A small suite that measures how well a model keeps memories: what the model is told in sessions, and what its answers
-and memories must be afterwards.
+"""A small suite that measures how well a model keeps memories.
 
-Each case has a memory store of its own to work on. A session is a conversation that begins without the context of
-another session. The scripted model makes the `calls` of a session, and then says its `says` or, without one, the
-answers to these calls.
+Each case has a memory store of its own. It tells the model something in sessions, and says what the answers and
+memories must be afterwards. The scripted model makes the `calls` of a session, and then says its `says` or, without
+one, the answers to these calls.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -40,8 +39,10 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A case. `planted` are memories that exist before the first session. Memories that contain the text `erases` are
-    removed permanently before the last session."""
+    """A case. `planted` are memories that exist before the first session.
+
+    Memories with the text `erases` are removed permanently before the last session.
+    """
 
     name: str
     sessions: Sequence[Session]

@@ -54,7 +54,7 @@ def dream(instructions: str, transcripts: str) -> str:
 
 
 def system_prompt(own: str = "", *, tidy: bool = False, topic: str = "") -> str:
-    """Return a system prompt: a person's `own` text, the guidance TIDY if `tidy` is true, and the guidance to write
-    down only what is about `topic`, if there is one."""
+    """Return a system prompt: a person's `own` text, the guidance TIDY if `tidy`, and the guidance to keep to a
+    `topic`."""
     parts = [own.strip(), TIDY if tidy else "", ONLY.format(topic=topic.strip()) if topic.strip() else ""]
     return "\n\n".join(part for part in parts if part)

@@ -17,9 +17,8 @@ UNDONE = "This call was not run."
 class Said:
     """One event of a run. `kind` is a value of `ClaudeEventKind`.
 
-    `block` is what Claude wrote: a block of text, of thinking or of a call, or a compaction. If `kind` is `message`,
-    `block` has the `text` that the person wrote. If `kind` is `turn`, the end of an answer, `block` has the
-    `stop_reason` of the answer. Only a call has an `answer`.
+    `block` is what Claude wrote: text, thinking, a call, or a compaction. For `message`, it has the person's `text`.
+    For `turn`, the end of an answer, it has the `stop_reason`. Only a call has an `answer`.
     """
 
     kind: str
@@ -63,7 +62,7 @@ class _Talk:
         self.results.append(result_of(block["id"], answer, is_error=is_error))
 
     def end_of_answer(self, *, is_summary: bool = False) -> None:
-        """End an answer. With `is_summary`, the answer replaces everything but the newest message of the person."""
+        """End an answer. A summary replaces everything but the newest message of the person."""
         summary = [block for block in self.blocks if block.get("content")] if is_summary else []
         if is_summary:
             self.blocks = []
@@ -91,8 +90,7 @@ def result_of(id: str, answer: str, *, is_error: bool) -> Json:
 
 
 def block_of(block: Mapping[str, Any]) -> Json | None:
-    """Return a block of Claude's answer as it is sent back. None for a block that is not sent, such as an empty
-    text."""
+    """Return a block of Claude's answer as it is sent back; None if it is not sent, such as an empty text."""
     kind = block.get("type")
     if kind == "text":
         return {"type": "text", "text": block["text"]} if block.get("text") else None
@@ -106,9 +104,5 @@ def block_of(block: Mapping[str, Any]) -> Json | None:
 
 
 def about_tokens(value: object) -> int:
-    """Return an estimate of the tokens of a JSON value, for when the API does not count them.
-
-    It is rather too high than too low: a character of a script other than Latin, which often is a token or two, counts
-    as two or more because it is escaped.
-    """
+    """Return an estimate of the tokens of a JSON value, which is rather too high than too low."""
     return len(json.dumps(value)) // 3 + 1

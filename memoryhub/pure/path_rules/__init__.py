@@ -1,5 +1,7 @@
-"""Path rules: what agents may see and change in a memory store. The first rule that matches decides; if no rule
-matches, everything is allowed."""
+"""Path rules: what agents may see and change in a memory store. The first rule that matches decides.
+
+If no rule matches, everything is allowed.
+"""
 
 import json
 import re
@@ -35,8 +37,7 @@ class Verb(StrEnum):
 class Effect(StrEnum):
     """What a rule does with a change. A proposed change waits until a person decides about it.
 
-    HIDE is about reading too: for the agent, memories at such a path do not exist. Such a rule is about every verb and
-    has no condition.
+    HIDE is also about reading: for the agent, memories at such a path do not exist.
     """
 
     ALLOW = "allow"
@@ -48,9 +49,9 @@ class Effect(StrEnum):
 class Condition(StrEnum):
     """What must be true of a change, besides its path and its verb, for a rule to match it.
 
-    REMOVES_LINES: lines of the text are changed or removed. BY_PERSON: the memory has a version, not removed since,
-    that a person wrote, imported or approved. HAS_FINDING: the memory has an open finding. NEW_AGENT: no person has
-    merged a proposal of the agent in the memory store.
+    REMOVES_LINES: lines are changed or removed. BY_PERSON: a person wrote, imported or approved a version of the
+    memory. HAS_FINDING: the memory has an open finding. NEW_AGENT: no proposal of the agent was merged in the memory
+    store.
     """
 
     REMOVES_LINES = "removes_lines"
@@ -62,9 +63,8 @@ class Condition(StrEnum):
 class Lines(NamedTuple):
     """The condition that lines of a memory are changed, removed or separated, or that the memory is moved or deleted.
 
-    The lines are `first` to `last`, from 1, of the version with the id `version`. They are followed through later
-    versions. If a person changed them, the condition is about the lines in their place. A rule with this condition is
-    about one memory: its pattern is the memory's path.
+    The lines are `first` to `last`, from 1, of the version with the id `version`, and what they became in later
+    versions. The rule's pattern is the memory's path.
     """
 
     version: str
@@ -103,9 +103,8 @@ class PathRule:
 
     `pattern` has the syntax of a retention policy's pattern; "" matches every path. `who` is the id of an agent or of a
     key; "" means every agent. The agent gets `reason` when its change is refused or becomes a proposal. A rule with
-    `only_if` matches only changes that meet this condition. After the day `until` (UTC) the rule matches nothing. If a
-    rule that holds changes back has `most`, each session can open at most `most` proposals in the store, whatever
-    became of them. A change that would open a further proposal is refused.
+    `only_if` matches only changes that meet this condition. After the day `until` (UTC), the rule matches nothing. With
+    `most`, each session can open at most `most` proposals in the store.
     """
 
     effect: Effect
@@ -126,7 +125,7 @@ class PathRule:
 
     @property
     def is_about_everything(self) -> bool:
-        """Return whether the rule applies to every change of every agent, so that no later rule decides anything."""
+        """Return whether the rule applies to every change of every agent."""
         is_limited = self.who or self.pattern or self.only_if or self.until
         return not is_limited and self.verbs == frozenset(Verb)
 
@@ -136,8 +135,7 @@ class PathRule:
         return verb in self.verbs and self.who in ("", doer.agent, doer.key)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the stored form. It has `only_if`, `until` and `most` only if the rule has a condition, an end or a
-        limit for sessions. So a rule without these is stored in the form of earlier releases."""
+        """Return the stored form. It has `only_if`, `until` and `most` only if the rule has them."""
         details = {
             "effect": self.effect.value,
             "pattern": self.pattern,
@@ -177,8 +175,7 @@ class Mismatch(StrEnum):
 
 
 def can_be_id(who: str) -> bool:
-    """Return whether a text can be the id of an agent or a key. The empty text, which means every agent, can be one
-    too."""
+    """Return whether a text can be the id of an agent or a key, or is empty."""
     return not who or (len(who) <= LONGEST_WHO and who.isascii() and who.isidentifier())
 
 
@@ -188,8 +185,7 @@ def names_one_memory(pattern: str) -> bool:
 
 
 class Decision(NamedTuple):
-    """The rule that decides about a change, and its number in the list, from 1. If no rule matches, `number` is 0 and
-    `rule` None."""
+    """The rule that decides about a change, and its number, from 1. If no rule matches: 0 and None."""
 
     number: int
     rule: PathRule | None
@@ -210,8 +206,7 @@ class Decision(NamedTuple):
 class PathRules:
     """The rules of a store in their order, prepared for many decisions.
 
-    `day` is the day of the decisions, in UTC. `over` are the positions (from 0) of the rules that ended before that
-    day.
+    `day` is the day of the decisions, in UTC. `over` are the positions (from 0) of the rules that have ended.
     """
 
     def __init__(self, rules: Iterable[PathRule], day: date | None = None) -> None:
@@ -236,8 +231,8 @@ class PathRules:
         return any(who in ("", doer.agent, doer.key) for who in self._hiding)
 
     def sight(self, doer: Doer, path: str) -> Decision:
-        """Return the rule that decides whether an agent or key sees memories at a path. Only a rule that hides them
-        makes them invisible."""
+        """Return the rule that decides whether `doer` sees memories at a path. Only a rule that hides makes them
+        invisible."""
         for number, rule, start, first, last, matcher in self._prepared:
             if (
                 rule.decides_sight
@@ -249,8 +244,7 @@ class PathRules:
         return Decision(0, None)
 
     def conditions_for(self, doer: Doer, verb: Verb) -> Met:
-        """Return the conditions of those rules that are about this `doer` and this `verb`. The decision about a change
-        can depend only on these conditions."""
+        """Return the conditions of the rules about this `doer` and this `verb`."""
         if not self.conditions:
             return NONE_MET
         return frozenset(rule.only_if for rule in self._standing if rule.only_if and rule.is_about(doer, verb))
@@ -273,8 +267,10 @@ class PathRules:
         return Decision(0, None)
 
     def unreachable(self) -> dict[int, int]:
-        """Return {number of a rule that can never decide: number of an earlier rule that decides before it}. Only
-        rules that are about the same paths, or about a directory above them, are compared."""
+        """Return {number of a rule that can never decide: number of an earlier rule that decides before it}.
+
+        Not all such rules are found.
+        """
         found: dict[int, int] = {}
         hiding = max((at for at, rule in enumerate(self.rules) if rule.effect is Effect.HIDE), default=-1)
         for later, rule in enumerate(self.rules):
@@ -285,8 +281,8 @@ class PathRules:
         return found
 
     def mismatches(self, doer: Doer, verb: Verb | None, path: str, met: Met = NONE_MET) -> list[Mismatch | None]:
-        """Return one value for each rule: why it does not match, or None if it matches. If `verb` is None, the question
-        is whether the memory is seen."""
+        """Return for each rule why it does not match; None if it matches. If `verb` is None, the question is what is
+        seen."""
         pairs = enumerate(zip(self.rules, self.matchers, strict=True))
         return [
             Mismatch.OVER if at in self.over else _mismatch(rule, matcher, doer, verb, path, met)
@@ -298,10 +294,8 @@ class PathRules:
 
 
 def _covers(one: PathRule, other: PathRule, *, shows: bool) -> bool:
-    """Return whether the rule `one` matches whatever `other` matches, as far as their patterns show.
-
-    With `shows`, the question is what is seen: `other` hides memories, or keeps a later rule from hiding them.
-    """
+    """Return whether the rule `one` surely matches whatever `other` matches. With `shows`, the question is what is
+    seen."""
     is_wider = one.pattern in ("", other.pattern) or (
         one.pattern.endswith("/") and "*" not in one.pattern and other.pattern.startswith(one.pattern)
     )
@@ -311,8 +305,7 @@ def _covers(one: PathRule, other: PathRule, *, shows: bool) -> bool:
 
 
 def _may_match(path: str, start: str, first: str, last: str) -> bool:
-    """Return whether a path begins with `start`, and its last name begins with `first` and ends with `last`. This is
-    faster than comparing the whole path with a pattern."""
+    """Return whether a path begins with `start`, and its last name begins with `first` and ends with `last`."""
     name = path.rpartition("/")[2]
     return path.startswith(start) and name.startswith(first) and name.endswith(last)
 
@@ -336,11 +329,7 @@ def _mismatch(rule: PathRule, matcher: Matcher, doer: Doer, verb: Verb | None, p
 
 
 def without_proposals(rules: Iterable[PathRule]) -> list[PathRule]:
-    """Return the rules, with rules of the effect ALLOW in place of those of the effect PROPOSE.
-
-    A rule about CREATE and other verbs becomes two rules, because one rule that allows every verb would also decide
-    what is seen.
-    """
+    """Return the rules with the effect ALLOW in place of PROPOSE."""
     found: list[PathRule] = []
     for rule in rules:
         if rule.effect is not Effect.PROPOSE:

@@ -1,5 +1,4 @@
-"""Decides about many paths with the same rules. A directory's names are compared once, not once for each memory in
-it."""
+"""Decides about many paths with the same rules. A directory's names are compared only once."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -21,8 +20,8 @@ class TooMuchWork(Exception):
 class _Endings(NamedTuple):
     """The names that rules match directly in one directory. Rules are numbered from 1.
 
-    `names` is {exact name: rule number}, `stars` has (rule number, name with `*`) in the order of the rules, and `rest`
-    is the number of the rule that matches every name, or 0. `cost` is what it costs to compare a name with all `stars`.
+    `names` is {exact name: rule number}, `stars` has (rule number, name with `*`) in order. `rest` is the number of the
+    rule that matches every name, or 0. `cost` is the cost of a comparison with all `stars`.
     """
 
     names: dict[str, int]
@@ -43,8 +42,7 @@ class _Endings(NamedTuple):
 class _Directory(NamedTuple):
     """The rules that can match a path under a directory.
 
-    `positions` has (index of the rule, positions of its Matcher after the directory's names). `endings` keeps what was
-    computed for a doer, a verb (None: seeing) and the conditions that are met.
+    `positions` has (index of the rule, positions of its Matcher there). `endings` keeps what was computed before.
     """
 
     positions: list[tuple[int, int]]
@@ -52,8 +50,10 @@ class _Directory(NamedTuple):
 
 
 class ManyPaths:
-    """Makes the same decisions as PathRules, but faster for many paths. `decide` and `sight` raise TooMuchWork after
-    `most_work` comparisons of names."""
+    """Makes the same decisions as PathRules, but faster for many paths.
+
+    `decide` and `sight` raise TooMuchWork after `most_work` comparisons of names.
+    """
 
     def __init__(self, rules: PathRules, most_work: int | None = None) -> None:
         self._rules = rules
@@ -123,10 +123,8 @@ class ManyPaths:
 
 
 def _applies(rule: PathRule, doer: Doer, verb: Verb | None, met: Met) -> bool:
-    """Return whether a rule is about this verb of a doer, and its condition, if it has one, is in `met`.
-
-    If `verb` is None, return whether the rule decides what the doer sees.
-    """
+    """Return whether a rule is about this doer and `verb` (None: about what the doer sees), and its condition is
+    met."""
     if verb is None:
         return rule.decides_sight and rule.who in ("", doer.agent, doer.key)
     return rule.is_about(doer, verb) and rule.only_if in (None, *met)

@@ -70,8 +70,7 @@ PARAMETERS = frozenset({
 
 
 def meant(input: Input) -> dict[str, object]:
-    """Return what an input asks for: equal results mean the same call. Names that the hub ignores are left out, and a
-    whole number is an int, because JSON does not distinguish 0 and 0.0."""
+    """Return what an input asks for: equal results mean the same call. Names that the hub ignores are left out."""
     return {name: _meant(value) for name, value in input.items() if name in PARAMETERS and value is not None}
 
 

@@ -2,8 +2,7 @@
 
 
 class ToolError(Exception):
-    """An error of the tool. `message` is the whole sentence; the other attributes are the parameters that were accepted
-    before the error."""
+    """An error of the tool. `message` is the whole sentence. The other attributes are the accepted parameters."""
 
     def __init__(
         self, message: str, *, command: str | None = None, path: str | None = None, new_path: str | None = None
@@ -13,8 +12,7 @@ class ToolError(Exception):
 
 
 class PathConflict(ToolError):
-    """A memory is in the way of a path: at the path, under it or above it. `conflicting_path` and
-    `conflicting_memory_id` are the path and the id of this memory."""
+    """A memory is in the way: at the path, under it or above it. The attributes are its path and its id."""
 
     def __init__(self, message: str, conflicting_path: str, conflicting_memory_id: str) -> None:
         super().__init__(message)

@@ -68,7 +68,7 @@ _BEGINNINGS = (
 
 
 def kind_of(message: str | None) -> Kind:
-    """Return the kind of an error from its sentence. Without a sentence, or for an unknown one, return OTHER."""
+    """Return the kind of an error from its sentence; OTHER for None or an unknown sentence."""
     for beginning, kind in _BEGINNINGS:
         if message is not None and message.startswith(beginning):
             return kind
@@ -76,8 +76,7 @@ def kind_of(message: str | None) -> Kind:
 
 
 def beginnings_of(kind: Kind) -> tuple[str, ...]:
-    """Return the beginnings of the sentences of a kind. For OTHER, return the beginnings of all other kinds: a sentence
-    is of the kind OTHER if it has none of them."""
+    """Return the beginnings of the sentences of a kind. For OTHER, return the beginnings of all other kinds."""
     return tuple(beginning for beginning, each in _BEGINNINGS if kind in (each, Kind.OTHER))
 
 
@@ -91,9 +90,5 @@ def proposal_in(answer: str) -> int | None:
 
 
 def is_no_error(answer: str) -> bool:
-    """Return whether this answer counts as no error of the tool, although the change was not made but became part of a
-    proposal.
-
-    The sentence of the answer decides this, so the result is the same when the call is sent again.
-    """
+    """Return whether an answer to a proposed change counts as no error. The sentence of the answer decides this."""
     return answer.startswith(PROPOSED) and answer.partition(". ")[2].startswith(NO_ERROR)

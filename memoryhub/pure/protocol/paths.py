@@ -77,10 +77,7 @@ def from_api(value: str) -> str:
 
 
 def require_moved(moved: Sequence[str]) -> None:
-    """Raise ToolError if a move of a directory would give its memories paths that are not allowed.
-
-    All these paths begin with the directory's new path, so only the longest and the deepest of them are checked.
-    """
+    """Raise ToolError if a move of a directory would give its memories paths that are not allowed."""
     if moved:
         from_tool(ROOT + max(moved, key=lambda path: len(path.encode())))
         from_tool(ROOT + max(moved, key=lambda path: path.count("/")))
@@ -92,7 +89,7 @@ def is_sync_marker(path: str) -> bool:
 
 
 def _refuse_meaning(value: str) -> None:
-    """Raise ToolError if another program, by decoding or normalising the path, could read it as a different path."""
+    """Raise ToolError if another program, by decoding or normalising the path, could read a different path."""
     forms = list(_decoded(value))
     if len(forms) > MOST_ROUNDS + 1:
         raise _refused(value, LEVELS)
@@ -111,8 +108,7 @@ def _refuse_meaning(value: str) -> None:
 
 
 def _decoded(value: str) -> Iterator[str]:
-    """Yield the path, then the result of each round of percent-decoding. Stop before a round that changes nothing,
-    or after MOST_ROUNDS + 1 rounds."""
+    """Yield the path, then the result of each round of percent-decoding that changes it, up to a limit."""
     yield value
     for _ in range(MOST_ROUNDS + 1):
         decoded = unquote(value) if "%" in value else value
@@ -123,11 +119,7 @@ def _decoded(value: str) -> Iterator[str]:
 
 
 def _compatible(form: str) -> str:
-    """Return the path with each character normalised by NFKC separately.
-
-    This differs from NFKC of the whole only in the order and composition of marks, which affects no `.`, `/` or `\\`.
-    It is linear, whereas NFKC takes minutes for a megabyte of combining marks.
-    """
+    """Return the path with each character normalised by NFKC. This takes linear time, unlike NFKC of the whole."""
     return form.translate({ord(c): unicodedata.normalize("NFKC", c) for c in set(form) if not c.isascii()})
 
 
@@ -151,8 +143,7 @@ def _has_look_alike(form: str) -> bool:
 
 
 def _composed(value: str, path: str) -> str:
-    """Return a path in NFC with single slashes. Raises ToolError for spaces at its ends, for too long a path, or for
-    too many names."""
+    """Return a path in NFC with single slashes. Raises ToolError for a wrong or too long path."""
     if any(name != name.strip() for name in path.split("/")):
         raise _refused(value, SPACES)
     # NFC is quadratic in a run of marks and never shrinks text below a third, so this length is refused before

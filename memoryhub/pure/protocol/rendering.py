@@ -57,15 +57,13 @@ def view(path: str, content: str, view_range: object, limit: int) -> FileView:
 
 
 def _surely_past(limit: int, content: str, first: int) -> int:
-    """Return the number of a line that a view from `first` on surely cannot reach within its limit: lines
-    from there on need not be looked at."""
+    """Return the number of a line that a view from `first` on surely cannot reach within its limit."""
     line = first + limit // SHORTEST_LINE + 1
     return min(line, content.count("\n", 0, limit) + 2) if first == 1 else line
 
 
 def _end_of_view(shown: str, limit: int) -> int | None:
-    """Return where to cut numbered lines: at the end of the last line within the limit, but not before the end of the
-    first line. None: they need no cut."""
+    """Return where to cut numbered lines: at the end of a line. None: they need no cut."""
     if len(shown) <= limit:
         return None
     end = shown.rfind("\n", 0, limit + 1)
@@ -102,7 +100,7 @@ def edited_again(content: str, first: int, last: int) -> str:
 
 
 def human_size(size: int) -> str:
-    """Return a size as text: `999B`, or in units of 1024 with one decimal and K, M, G or T, such as `1.5K`."""
+    """Return a size as text: `999B`, or in units of 1024 with one decimal, such as `1.5K`."""
     if size < 1024:
         return f"{size}B"
     value, unit = size / 1024, "K"
@@ -128,8 +126,7 @@ def entries_of(path: str, memories: Iterable[tuple[str, int]]) -> list[Entry]:
 
 
 def listing(path: str, size: int, entries: Iterable[Entry]) -> str:
-    """Return the listing of a directory. Its entries, at most two levels deep, are listed depth first and by code
-    point.
+    """Return the listing of a directory: its entries, at most two levels deep, depth first and by code point.
 
     Hidden entries are left out. After the first LONGEST_LISTING entries, the rest are only counted.
     """

@@ -249,9 +249,10 @@ def refused_by_rule(path: str, verb: str, reason: str) -> str:
 
 
 def proposed_too_often(path: str, verb: str, opened: int, reason: str, has_session: bool = True) -> str:
-    """Return the error for a change that would open a proposal, if the session has already opened as many as a path
-    rule allows (`opened`). If `has_session` is false, they were opened on this day by calls of the key that had no
-    session."""
+    """Return the error for a session that has opened as many proposals (`opened`) as a path rule allows.
+
+    Without a session (`has_session`), the proposals of the key's calls on this day are counted.
+    """
     count = f"{opened:,} proposal" + ("" if opened == 1 else "s")
     said = f"this session has already made {count}, and may make no more here"
     if not has_session:
@@ -268,7 +269,9 @@ NO_ERROR = "It is not visible yet: a reviewer decides about it. Go on, and"
 
 def proposed(number: int | str, reason: str, is_error: bool = True) -> str:
     """Return the answer to a change that waits for a person. `reason` is a person's text on one line, or empty.
-    `is_error` says whether the answer is an error of the tool."""
+
+    `is_error`: the answer is an error of the tool.
+    """
     about = "It is not visible yet. A reviewer decides about it, so" if is_error else NO_ERROR
     return f"{PROPOSED}{number}. {about} do not repeat the change." + (f" {reason}" if reason else "")
 
@@ -366,7 +369,7 @@ def note(text: str, lines: tuple[int, int] | None) -> str:
 
 
 def cannot_erase(term: str, least: int) -> str:
-    """Return the error for a text that cannot be erased: it is too short, or a part of the mark for erased text."""
+    """Return the error for a text that cannot be erased: too short, or a part of the mark for erased text."""
     if len(term) < least:
         return f"Error: a text to erase needs at least {least} characters"
     return "Error: this text is a part of the mark that would stand in its place"
@@ -378,7 +381,7 @@ def nothing_to_restore() -> str:
 
 
 def lives_elsewhere(path: str, place: str) -> str:
-    """Return the API's error if a restore names a path for a live memory that is not the memory's own path."""
+    """Return the API's error for the restore of a live memory at a path that is not its own."""
     return f"Error: Path {ROOT}{path} is not where the memory is, which is {ROOT}{place}: rename it instead"
 
 

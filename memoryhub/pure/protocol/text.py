@@ -44,8 +44,7 @@ def integer(value: object) -> int | None:
 
 
 def replace(path: str, text: str, old: str, new: str) -> Edit:
-    """Return the text with the only occurrence of `old` replaced. Raises ToolError if there is none, or more than
-    one."""
+    """Return the text with the only occurrence of `old` replaced. Raises ToolError unless there is exactly one."""
     start = text.find(old)
     if start < 0:
         raise ToolError(results.not_verbatim(path, old))
@@ -68,8 +67,10 @@ def _many(text: str, old: str) -> str:
 
 
 def insert(path: str, text: str, insert_line: object, insert_text: str) -> str:
-    """Return the text with the line `insert_text` inserted after the line number `insert_line` (0: at the start). The
-    inserted line, and the line before it, end with LF. Raises ToolError for a number out of range."""
+    """Return the text with a line inserted after the line number `insert_line` (0: at the start).
+
+    Raises ToolError for a number out of range. The inserted line, and the line before it, end with LF.
+    """
     lines, line = count_lines(text), integer(insert_line)
     if line is None or not 0 <= line <= lines:
         raise ToolError(results.invalid_insert_line(insert_line, lines))

@@ -29,9 +29,8 @@ DEFAULT_GRACE_DAYS = 30
 class Policy:
     """How long memories whose path matches `pattern` are kept. A rule that is None does not apply.
 
-    Without a `store` the policy is the hub's. The fields have the names of the model's. With `keeps_approved`, a memory
-    whose newest version a person wrote or approved does not expire. With `expires_together`, a memory expires when all
-    of the `expire_…` rules are due, else when the first of them is.
+    Without a `store` the policy is the hub's. With `keeps_approved`, a memory does not expire if a person wrote or
+    approved its newest version. With `expires_together`, all `expire_…` rules must be due; otherwise one is enough.
     """
 
     id: str
@@ -65,8 +64,7 @@ class Policy:
         return not self.paused and (self.keep_versions, self.keep_version_days) != (None, None)
 
     def cutoffs(self, now: datetime) -> "Cutoffs | None":
-        """Return the Cutoffs at `now`, with which many memories can be checked fast. None if the policy moves no memory
-        to the trash."""
+        """Return the Cutoffs at `now`; None if the policy moves no memory to the trash."""
         if not self.expires:
             return None
         rules = (self.expire_unread_days, self.expire_unchanged_days, self.expire_older_days)
@@ -75,17 +73,16 @@ class Policy:
 
     @property
     def specificity(self) -> tuple[bool, int, int, str]:
-        """Return a key that sorts the most specific policy first: a store's before the hub's, then by literal start,
-        then by literal length."""
+        """Return a key that sorts the most specific policy first."""
         literal = self.pattern.replace("*", "")
         return self.store is None, -len(self.pattern.split("*", 1)[0]), -len(literal), self.pattern
 
 
 class Cutoffs(NamedTuple):
-    """Moments by which a policy decides whether a memory is due, one for each of its rules (None: it has no such rule).
+    """Moments by which a policy decides whether a memory is due, one for each of its rules (None: no such rule).
 
-    A memory is due by a rule if it was last read at or before `unread`, last changed at or before `unchanged`, or
-    created at or before `older`. With `together`, the memory must be due by all rules of the policy, otherwise by one.
+    A memory is due if it was last read at or before `unread`, last changed at or before `unchanged`, or created at or
+    before `older`. With `together`, all of these must be true.
     """
 
     unread: datetime | None
@@ -143,7 +140,7 @@ class Due(NamedTuple):
 
 @dataclass(slots=True)
 class Chooser:
-    """Chooses which of some policies applies to a path. Remembers the policies that can match in a directory."""
+    """Chooses which of some policies applies to a path. Remembers what it found for each directory."""
 
     policies: Sequence[Policy]
     _ready: list[tuple[Policy, Matcher]] = field(init=False)
@@ -170,8 +167,7 @@ class Chooser:
         return None
 
     def _look_at(self, directory: str) -> list[tuple[Policy, Matcher, int]]:
-        """Return (policy, matcher, positions) of each policy that can match in a directory, the most specific first.
-        After a policy that matches every memory there, the list ends."""
+        """Return (policy, matcher, positions) of each policy that can match in a directory, the most specific first."""
         found: list[tuple[Policy, Matcher, int]] = []
         for policy, matcher in self._ready:
             states = matcher.in_directory(directory)
@@ -186,8 +182,7 @@ class Chooser:
 
 
 def chosen(policies: Iterable[Policy], path: str) -> Policy | None:
-    """Return the one policy that applies to a path: the most specific one that matches, even if it is paused. None if
-    none matches."""
+    """Return the most specific policy that matches a path, even if it is paused. None if none matches."""
     return Chooser(list(policies)).of(path)
 
 
@@ -240,8 +235,7 @@ def later(since: datetime, days: int) -> datetime | None:
 
 
 def due_next(policy: Policy | None, facts: Facts) -> Due | None:
-    """Return when, and by which rule, a memory will next be removed if no one reads or changes it: moved to the trash
-    or, if it is in the trash, removed from there. None if it will not be removed."""
+    """Return when, and by which rule, a memory will next be moved to the trash, or removed from it. None: never."""
     if facts.deleted_at is not None:
         return _purge(policy, facts, facts.deleted_at)
     if policy is None or not policy.expires or (policy.keeps_approved and facts.approved):
@@ -279,8 +273,7 @@ def _purge(policy: Policy | None, facts: Facts, deleted_at: datetime) -> Due | N
 
 
 class VersionFacts(NamedTuple):
-    """The facts about a memory version. `awaits_review`: it awaits review, or an open proposal was
-    made when it was the newest."""
+    """The facts about a memory version. `awaits_review`: it awaits review, or an open proposal is based on it."""
 
     id: str
     number: int
@@ -306,9 +299,10 @@ def removable(policy: Policy, versions: Sequence[VersionFacts], now: datetime) -
 
 
 def pruned_since(policy: Policy, newest: VersionFacts, moments: Mapping[int, datetime]) -> tuple[datetime, datetime]:
-    """Return (since, due) for `newest`, the newest version that the policy removes: the moment from which the rule
-    counts, and the moment from which this version may be removed. `moments` maps the numbers of versions to their
-    moments."""
+    """Return (since, due) for `newest`, the newest version that the policy removes.
+
+    The rule counts from the moment `since`; the version may be removed at `due`. `moments` is {version number: moment}.
+    """
     superseded = moments.get(newest.number + (policy.keep_versions or 1), newest.created_at)
     if policy.keep_version_days is None:
         return superseded, superseded
@@ -317,14 +311,14 @@ def pruned_since(policy: Policy, newest: VersionFacts, moments: Mapping[int, dat
 
 
 def version_bounds(policy: Policy, head: int, now: datetime) -> tuple[int, datetime | None]:
-    """Return the highest number that a removable version may have, and the latest moment when it may have been made
-    (None: any). `head` is the number of the newest version."""
+    """Return the highest number and the latest moment (None: any) of versions that can be removed. `head` is the newest
+    number."""
     last = head - max(1, policy.keep_versions or 1)
     return last, None if policy.keep_version_days is None else earlier(now, policy.keep_version_days)
 
 
 def earlier(now: datetime, days: int) -> datetime:
-    """Return the moment `days` times 24 hours earlier. If datetime has no such moment, return the first that it has."""
+    """Return the moment `days` times 24 hours earlier, or the first possible moment."""
     try:
         return now.astimezone(UTC) - timedelta(days=days)
     except OverflowError:

@@ -59,9 +59,8 @@ def _check_name(name: str) -> None:
 class Matcher:
     """A prepared pattern. Matching compares each name of a path with each name of the pattern at most once.
 
-    The names of the pattern are numbered. A position is the number of the name to be matched next. An integer holds a
-    set of positions, one in each bit. The last position is the end; matching stays there if the pattern matches
-    everything under it. `cost` is about how many comparisons and searches one name of a path can take.
+    A position is the number of the pattern's name to match next; an integer holds a set of positions, one in each bit.
+    The last position is the end of the pattern. `cost` is about how many comparisons one name of a path can take.
     """
 
     __slots__ = ("beneath", "cost", "end", "names")
@@ -105,7 +104,7 @@ class Matcher:
         return states
 
     def always(self, states: int) -> bool:
-        """Return whether the pattern matches every memory directly in the directory that led to these positions."""
+        """Return whether the pattern matches every memory directly in the directory with these positions."""
         return bool(self.beneath and states & self.end) or any(
             states >> number & 1 and wanted == "*" and number + 1 == len(self.names)
             for number, wanted in enumerate(self.names)
@@ -130,8 +129,7 @@ def cost_of(wanted: str) -> int:
 
 
 def name_matches(wanted: str, name: str) -> bool:
-    """Return whether a name matches `wanted`, in which `*` stands for any characters. Each part between stars is
-    searched once."""
+    """Return whether a name matches `wanted`, in which `*` stands for any characters."""
     if "*" not in wanted:
         return wanted == name
     first, *middle, last = wanted.split("*")

@@ -20,9 +20,9 @@ class Week:
 
 @dataclass(frozen=True, slots=True)
 class Weeks:
-    """Weeks in order. `before` counts what was due before the first week (in a forecast: what is due already).
+    """Weeks in order. `before` counts what was due before the first week.
 
-    Before `exact_from` not everything is known (None: everything is).
+    Before `exact_from` not everything is known (None: everything is known).
     """
 
     weeks: tuple[Week, ...]
@@ -37,8 +37,7 @@ class Weeks:
 class History(NamedTuple):
     """What happened to a memory: when it was created, written, read, restored and deleted (None: never).
 
-    `approved` has the meaning that it has in Facts. It is true or false as of now, because it is not known when it
-    became true.
+    `approved`: a person wrote or approved its newest version. When this became true is not known.
     """
 
     path: str
@@ -62,8 +61,10 @@ def coming(at: datetime, weeks: int) -> list[Week]:
 
 
 def first_due(policy: Policy, history: History) -> Due | None:
-    """Return when, and by which rule, a memory would first have been moved to the trash if the policy had always been
-    in force. None: it would not have been."""
+    """Return when, and by which rule, a policy that was always in force would first have moved a memory to the trash.
+
+    None: it never would have.
+    """
     moments = sorted({history.created_at, *history.changes, *history.reads, *filter(None, [history.restored_at])})
     facts = Facts(history.path, history.created_at, history.created_at, approved=history.approved)
     changes, reads = set(history.changes), set(history.reads)
@@ -91,8 +92,10 @@ def replay(choose: Callable[[str], Policy | None], histories: Iterable[History],
 
 
 def counted(dues: Iterable[tuple[datetime, int]], weeks: Sequence[Week]) -> Weeks:
-    """Return the weeks, each with the number of the `dues` in it and the sum of their bytes. Each of the `dues` is
-    (moment, bytes). A moment at the end of a week belongs to the next week."""
+    """Return the weeks, each with the number of the `dues` in it and the sum of their bytes. A due is (moment, bytes).
+
+    A moment at the end of a week belongs to the next week.
+    """
     first, last = weeks[0].start, weeks[-1].end
     counts, sizes, before = [0] * len(weeks), [0] * len(weeks), 0
     for moment, size in dues:

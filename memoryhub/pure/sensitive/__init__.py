@@ -25,8 +25,7 @@ class Group(StrEnum):
 
 
 class Action(StrEnum):
-    """What a store does with new text of a kind: nothing, store it and record a finding, store it masked, or refuse
-    it."""
+    """What a store does with new text of a kind: nothing, record a finding, mask it, or refuse it."""
 
     OFF = "off"
     FLAG = "flag"
@@ -117,8 +116,8 @@ KINDS: dict[str, Kind] = {name: Kind(name, group, action) for name, (group, acti
 
 
 def find(text: str, kinds: Collection[str] | None = None) -> list[Span]:
-    """Return the findings of these kinds (None: of all kinds), ordered by start and without overlaps. Where findings
-    overlap, the more certain kind is kept."""
+    """Return the findings of these kinds (None: all kinds), ordered by start. Of overlapping ones, the more certain is
+    kept."""
     found = look(text, kinds)
     return joined(text, found) if found else []
 
@@ -126,10 +125,10 @@ def find(text: str, kinds: Collection[str] | None = None) -> list[Span]:
 def look(
     text: str, kinds: Collection[str] | None = None, steps: float = inf, pause: Callable[[], None] | None = None
 ) -> dict[str, list[Place]]:
-    """Return {kind: its places in the text} for each of `kinds` (None: of all kinds) that is found.
+    """Return {kind: its places in the text} for each of `kinds` (None: all kinds) that is found.
 
     Places of different kinds may overlap. Raises TooMuch, with the kind, if a search takes more than `steps` steps.
-    `pause` is called about every `text.BETWEEN_PAUSES` steps.
+    `pause` is called now and then.
     """
     looked_at = Text(text, steps, pause)
     found: dict[str, list[Place]] = {}
@@ -160,8 +159,7 @@ def joined(text: str, found: Mapping[str, Iterable[Place]]) -> list[Span]:
 
 @lru_cache(maxsize=256)
 def _wanted(kinds: frozenset[str] | None) -> list[tuple[str, Callable[[Text], object] | None, Detector]]:
-    """Return (name, gate, detector) for each of `kinds` (None: of all kinds). If the gate returns false for a text, the
-    detector need not run."""
+    """Return (name, gate, detector) for each of `kinds` (None: all). A gate says whether a text needs the detector."""
     return [
         (name, _GATES.get(name), detector)
         for name, (_, _, detector) in _DETECTORS.items()
@@ -177,8 +175,7 @@ def _without_orders(text: str, places: list[Place]) -> list[Place]:
 
 
 def mask(text: str, spans: Iterable[Span]) -> str:
-    """Return the text with a mark such as `[redacted:card]` in place of each span. Line feeds in a span are kept, after
-    the mark."""
+    """Return the text with a mark such as `[redacted:card]` in place of each span. Line feeds are kept."""
     parts: list[str] = []
     end = 0
     for span in sorted(spans):
@@ -193,7 +190,7 @@ def line_of(text: str, position: int) -> int:
 
 
 def _united(spans: list[Span]) -> list[Span]:
-    """Join spans that overlap into one span, of the most certain of their kinds. So no part of a finding is lost."""
+    """Join spans that overlap into one span, of the most certain of their kinds."""
     united: list[Span] = []
     for span in sorted(spans):
         if united and span.start < united[-1].end:
@@ -206,7 +203,7 @@ def _united(spans: list[Span]) -> list[Span]:
 
 
 def _outside(values: list[Span], poison: list[Span], text: str) -> Iterator[Span]:
-    """Yield the parts of signs of poisoning that are outside secrets and personal data. So neither hides the other."""
+    """Yield the parts of signs of poisoning that are outside secrets and personal data."""
     at = 0
     for span in poison:
         start = span.start

@@ -12,8 +12,7 @@ Check = Callable[[str], bool]
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How a number is written (`shape`), the check for the number without its separators, and the words that name
-    it."""
+    """How a number is written (`shape`), its check, and the words that name it."""
 
     shape: str
     check: Check
@@ -92,10 +91,9 @@ _END = "(?![0-9A-Za-z_-])"
 
 
 def _any_of(forms: Sequence[Form]) -> tuple[str, tuple[Check, ...]]:
-    """Return one regular expression for all these forms, and the checks of its groups, in order. Each form has a group.
-    The last group that took part in a match ends where the number ends.
+    """Return one regular expression for all these forms, and the checks of its groups, in order.
 
-    Digits with which several forms begin are compared once.
+    The last group that took part in a match ends where the number ends.
     """
     starts = {
         start: [form for form in forms if form.shape.startswith(start)] for start in (r"\d{6}", r"\d{3}", r"\d\d")
@@ -133,8 +131,7 @@ AFTER_NAME = 26
 
 
 def _name(name: str) -> re.Pattern[str]:
-    """Return a pattern for a name with a digit within the next AFTER_NAME characters. The pattern begins with the name,
-    because that is fast to search."""
+    """Return a pattern for a name with a digit within the next AFTER_NAME characters."""
     short = len(name) <= LONGEST_SHORT_NAME
     letter, name = r"[^\W\d_]", re.escape(name)
     whole = f"(?!{letter})" if short else ""
@@ -142,8 +139,7 @@ def _name(name: str) -> re.Pattern[str]:
 
 
 def _named_number(form: Form) -> re.Pattern[str]:
-    """Return a pattern for a number and the character before it, with which the search is fast. The last group of the
-    pattern is the number."""
+    """Return a pattern for a number and the character before it. The last group is the number."""
     return re.compile(f"[^{_BEFORE[1:]}((?i:{form.shape}){_END})", re.ASCII)
 
 
@@ -153,16 +149,14 @@ START = 3
 
 
 def _starts(written: str) -> list[bytes]:
-    """Return the first letters, up to START, of each word of the text `written`, which is in lower case. A character
-    outside of ASCII ends a word. If the text has such a character, the last item is empty."""
+    """Return the first letters, up to START, of each word of `written`, which is in lower case."""
     encoded = written.encode("utf-8", "surrogatepass")
     starts = [word[:START] for word in encoded.translate(_LETTERS_ONLY).split()]
     return starts if encoded.isascii() else [*starts, b""]
 
 
 def _starts_of_name(name: str) -> frozenset[bytes]:
-    """Return what `_starts` has for every text in which this name occurs. A short last word is left out, because
-    letters may follow it in the text."""
+    """Return what `_starts` has for every text in which this name occurs."""
     first, *others = _starts(name)
     kept = (start for start in others if len(start) in (0, START) or not name.endswith(start.decode()))
     return frozenset([first, *kept])
@@ -208,8 +202,7 @@ def national_ids(text: Text) -> Iterator[Place]:
 
 
 def _by_digits(text: Text, tried: set[tuple[Place, Check]]) -> Iterator[Place]:
-    """Yield the places of numbers that begin with a digit or with letters in lower case. Add each checked place to
-    `tried`."""
+    """Yield the places of numbers that begin with a digit or a small letter. Add each checked place to `tried`."""
     text.spend(text.digit_runs // 5 + text.digits // 40)
     few = text.digits * FEW < len(text.text)
     pattern, searched = (_BY_DIGITS, text.text) if few else (_AMONG_DIGITS, "\n" + text.text)
@@ -269,10 +262,7 @@ def _after_name(text: Text, name: re.Pattern[str], number: re.Pattern[str]) -> I
 
 
 def _is_right(text: Text, start: int, end: int, check: Check) -> bool:
-    """Return whether the number at [start, end) passes its check, and no letter or digit is directly before it.
-
-    The pattern that found the number has already looked for such a character in ASCII.
-    """
+    """Return whether the number at [start, end) passes its check, and no letter or digit is directly before it."""
     if not text.is_ascii:
         text.spend(2)
         if not text.stands_alone(start, start):
@@ -281,7 +271,7 @@ def _is_right(text: Text, start: int, end: int, check: Check) -> bool:
 
 
 def _bare(written: str, check: Check) -> str:
-    """Return a number in upper case and without separators. If its check is one of _AS_WRITTEN, the separators stay."""
+    """Return a number in upper case and without separators, which stay for a check of _AS_WRITTEN."""
     if written.isdecimal():
         return written
     return written.upper() if check in _AS_WRITTEN else written.upper().translate(_NOT_COUNTED)

@@ -39,10 +39,7 @@ _LETTERS_BACKWARDS = re.compile(r" (?:\w {1,3}){0,100}")
 
 
 class _Following(dict[str, re.Pattern[str]]):
-    """{beginning of a sentence: pattern of everything that may follow}. A pattern is compiled when it is first used.
-
-    Few beginnings occur in one process, and compiling all patterns would take a tenth of a second at every start.
-    """
+    """{beginning of a sentence: pattern of everything that may follow}. A pattern is compiled when it is first used."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
@@ -60,12 +57,7 @@ class _Following(dict[str, re.Pattern[str]]):
 
 
 def _compiled(rows: Rows) -> tuple[re.Pattern[str], _Following]:
-    """Return a pattern of the beginnings, each after a space, and a mapping of each beginning to the pattern of what
-    follows it.
-
-    In the first pattern the beginnings are grouped by their first two letters. So most words cost one or two
-    comparisons.
-    """
+    """Return a pattern of the beginnings, each after a space, and the patterns of what follows each beginning."""
     beginnings = sorted({beginning for begins, _ in rows for beginning in begins.split("|")})
     tree: dict[str, dict[str, list[str]]] = {}
     for beginning in beginnings:
@@ -129,16 +121,14 @@ def instructions(text: Text) -> Iterator[Place]:
 
 
 def may_have_instructions(text: Text) -> bool:
-    """Return False only if no line of the text, looked at alone, has instructions. This test is quicker than
-    `instructions`."""
+    """Return False only if no line of the text has instructions. This test is quicker than `instructions`."""
     spaced = _spaced(text.low) + " "
     spelt = " o " in spaced or " e " in spaced
     return spelt or _BEGINNING.search(spaced) is not None or _CJK.search(text.text) is not None
 
 
 def _letter_by_letter(text: Text, spaced: str) -> Iterator[Place]:
-    """Yield the places of words of an instruction whose letters are written one by one, as in `i g n o r e`, together
-    with the single letters before and after them."""
+    """Yield the places of words of an instruction that are written letter by letter, as in `i g n o r e`."""
     for word in _SPELT:
         position = spaced.find(word)
         while position >= 0:
@@ -172,8 +162,7 @@ def _without_spaces(text: Text) -> Iterator[Place]:
 
 
 def _spaced(low: str) -> str:
-    """Return the text with a space before each word. The result is one character longer: position n in it is position n
-    - 1 in the text."""
+    """Return the text with a space before each word. Position n in it is position n minus 1 in the text."""
     if low.isascii():
         return " " + low.translate(_ASCII_SEPARATORS)
     for separator in _SEPARATORS:

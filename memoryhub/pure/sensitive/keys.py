@@ -125,7 +125,7 @@ LONGEST_BEFORE_MARK = 63
 
 
 def _by_first_letter(shapes: Iterable[str]) -> str:
-    """Return one pattern of all shapes, in groups by the letter that they begin with: most letters begin no key."""
+    """Return one pattern of all shapes, in groups by their first letter."""
     groups: dict[str, list[str]] = {}
     for shape in shapes:
         groups.setdefault(shape[0] if shape[0].isalnum() else "", []).append(shape)
@@ -150,8 +150,8 @@ _AWS_SECRET = re.compile(
 
 
 def provider_keys(text: Text) -> Iterator[Place]:
-    """Yield the places of keys. Most have a shape of their own; AWS's secret keys have none and are found by the words
-    before them."""
+    """Yield the places of keys of providers, found by their shape or, for AWS's secret keys, by the words before
+    them."""
     if text.long_words:
         places = [*_shaped(text), *_marked(text), *_aws_secrets(text)]
         yield from sorted(place for place in places if is_random(text.text[slice(*place)]))

@@ -47,8 +47,7 @@ Pattern = tuple[str, re.Pattern[str], str]
 
 
 def _by_least_mark(keywords: Iterable[Pattern]) -> list[tuple[str, list[Pattern]]]:
-    """Return (mark, keywords) for groups of keywords. Each keyword is in the group of the shortest mark that its own
-    mark contains. So a text without the mark of a group has no keyword of the group."""
+    """Return (mark, keywords) for groups of keywords. A text without the mark has no keyword of the group."""
     marks = {mark for mark, _, _ in keywords}
     groups: dict[str, list[Pattern]] = {}
     for keyword in keywords:
@@ -145,7 +144,7 @@ def _begins_well(text: Text, keyword: Keyword) -> Keyword | None:
 def _named_key(text: Text, keyword: Keyword, *, joined: bool) -> Keyword | None:
     """Return the keyword `key` if a word of _KEY_BEFORE is before it, as in `api key`.
 
-    If another word is `joined` to it, return it with the sort NAMED: its value must look random. Otherwise return None.
+    If another word is `joined` to it, return it with the sort NAMED. Otherwise return None.
     """
     start = keyword.start
     if text.low[max(0, start - 11) : start].rstrip(" _-").endswith(_KEY_BEFORE):
@@ -163,12 +162,7 @@ def _is_public(text: Text, keyword: Keyword) -> bool:
 
 
 def _after_keywords(text: Text) -> Iterator[Place]:
-    """Yield the places of the values that follow keywords.
-
-    A possible value can contain further keywords, so some parts of the text are examined more than once. When more than
-    about the length of the text has been examined, values end at the next keyword. So the work is at most a few lengths
-    of the text.
-    """
+    """Yield the places of the values that follow keywords, with work of at most a few lengths of the text."""
     end, looked_at = 0, 0
     keywords = _keywords(text)
     for keyword, following in zip_longest(text.each(keywords, 1), [keyword.start for keyword in keywords[1:]]):
@@ -187,14 +181,13 @@ def _after_keywords(text: Text) -> Iterator[Place]:
 
 
 def _steps_of(length: int, sort: str) -> int:
-    """Return what it costs to decide about a value of this length: more if it is long enough to look random and follows
-    a keyword of the sort NAMED."""
+    """Return what it costs to decide about a value of this length after a keyword of this sort."""
     return 8 + length // 5 if sort == NAMED and length >= SHORTEST_DRAWN else length // 16
 
 
 def _connectors(text: Text, keyword: Keyword) -> Iterator[tuple[re.Match[str], bool]]:
-    """Yield (connector, beside) for each possible connector between a keyword and its value. `beside` is true if the
-    connector is only a space."""
+    """Yield (connector, beside) for each possible connector between a keyword and its value. `beside`: it is only a
+    space."""
     connector = _CONNECTOR.match(text.low, keyword.end) or _connector_later(text, keyword.end)
     if connector and not (
         connector["tag"] and not _TAG_BEFORE.search(text.low[max(0, keyword.start - 41) : keyword.start])

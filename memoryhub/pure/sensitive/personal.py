@@ -104,8 +104,7 @@ _NO_PHONE = re.compile(
 
 
 def emails(text: Text) -> Iterator[Place]:
-    """Yield the places of e-mail addresses. The login in a URL is not yielded, and neither is the address of a
-    repository (`git@host:…`)."""
+    """Yield the places of e-mail addresses, without logins in URLs and addresses of repositories (`git@host:…`)."""
     position = text.text.find("@")
     end = 0
     while position >= 0:
@@ -129,8 +128,7 @@ def _mail_start(text: Text, start: int, at: int) -> int | None:
 
 
 def cards(text: Text) -> Iterator[Place]:
-    """Yield the places of payment card numbers. Their first digits and length are valid for an issuer, and their check
-    digit is right (Luhn)."""
+    """Yield the places of payment card numbers with a valid beginning, length and check digit (Luhn)."""
     broken = list(_broken_cards(text)) if "\n" in text.text else []
     return iter(apart([*_cards_in_lines(text), *broken]) if broken else _cards_in_lines(text))
 
@@ -172,19 +170,14 @@ def _cards_in_lines(text: Text) -> Iterator[Place]:
 
 
 def _fits_card(digits: str) -> bool:
-    """Return whether these digits can be the number of a card, by their count and the first of them.
-
-    Fewer than 14 digits: they begin as the number of a Maestro card. 15 or 16: any first digit. 14, or more than 16:
-    the first is 3 to 6. With 14 or more, the digits must not all be equal.
-    """
+    """Return whether these digits can be the number of a card, by their count and the first of them."""
     if len(digits) < 14:
         return _MAESTRO.match(digits) is not None
     return (len(digits) in (15, 16) or digits[0] in "3456") and len(set(digits)) > 1
 
 
 def ibans(text: Text) -> Iterator[Place]:
-    """Yield the places of bank account numbers (IBAN). They have the length that the country defines, and are 1 modulo
-    97."""
+    """Yield the places of bank account numbers (IBAN) with the length of their country and right check digits."""
     position = 0
     while match := _IBAN.search(text.low, position):
         text.spend(5)
@@ -196,8 +189,7 @@ def ibans(text: Text) -> Iterator[Place]:
 
 
 def _iban_end(text: str, start: int, limit: int) -> int | None:
-    """Return the position where the account number ends. None if there is no valid number, or if it has lower-case
-    letters and too few digits."""
+    """Return the position where the account number ends; None if there is no valid number."""
     length = _IBAN_LENGTHS.get(text[start : start + 2].upper(), 0)
     account = text[start:limit].translate(_IBAN_SEPARATORS)[:length]
     if not length or len(account) < length or not account.isascii():
@@ -214,7 +206,7 @@ def _iban_end(text: str, start: int, limit: int) -> int | None:
 
 
 def ips(text: Text) -> Iterator[Place]:
-    """Yield the places of IP addresses. Loopback addresses, masks, and four numbers after `version` are not yielded."""
+    """Yield the places of IP addresses, without loopback addresses, masks, and numbers of versions."""
     places = [*_ipv6s(text)] if ":" in text.text else []
     if text.digits and text.text.count(".") >= 3:
         places = sorted([*places, *(place for place in _ipv4s(text) if not _touches(*place, places))])
@@ -293,6 +285,5 @@ def _named_phone(text: Text, number: Number) -> Place | None:
 
 
 def _is_international(written: str, digits: int) -> bool:
-    """Return whether a number with a country code has eight to fifteen digits. A number without groups needs at least
-    ten: `+1234567` is no telephone number."""
+    """Return whether a number with a country code has a right number of digits."""
     return 8 <= digits <= 15 and written[0] != "0" and (digits >= 10 or not written.isdigit())

@@ -89,8 +89,10 @@ _STOLEN = re.compile(
 
 
 def bidirectional(text: Text) -> Iterable[Place]:
-    """Return the places of characters that change the direction of writing. On a line of Hebrew or Arabic, direction
-    marks are legitimate, and are left out."""
+    """Return the places of characters that change the direction of writing.
+
+    On a line of Hebrew or Arabic, direction marks are left out.
+    """
     if text.text.isascii() or not _BIDIRECTIONAL.search(text.text):
         return []
     found: list[Place] = []
@@ -112,8 +114,7 @@ def bidirectional(text: Text) -> Iterable[Place]:
 
 
 def invisible(text: Text) -> Iterator[Place]:
-    """Yield the places of invisible characters. Those that a script or an emoji needs, and a byte order mark at the
-    start, are left out."""
+    """Yield the places of invisible characters, except those that a script or an emoji needs, and a byte order mark."""
     if text.text.isascii() or not _ANY_UNSEEN.search(text.text):
         return
     for match in text.each(_RUN.finditer(text.text), 1):
@@ -125,8 +126,7 @@ def invisible(text: Text) -> Iterator[Place]:
 
 
 def role_tags(text: Text) -> Iterator[Place]:
-    """Yield the places of tags that separate the speakers of a conversation, and of lines that begin with the name of a
-    speaker and an order."""
+    """Yield the places of tags that separate speakers, and of lines with the name of a speaker and an order."""
     low = text.low
     beginnings = sum(map(low.count, "<[#"))
     text.spend(beginnings // 12)
@@ -148,11 +148,9 @@ def _speakers(text: Text) -> Iterator[Place]:
 
 
 def placeholder_urls(text: Text) -> Iterator[Place]:
-    """Yield the places of URLs made to carry data away: their host captures requests or is made up, or their query has
-    a placeholder.
+    """Yield the places of URLs made to carry data away: by a suspicious host, or a placeholder in the query.
 
-    A placeholder counts if its name suggests data that the reader has. In a Markdown image every placeholder counts,
-    because showing the image sends the data.
+    In a Markdown image every placeholder counts, because showing the image sends the data.
     """
     if "http" not in text.low:
         return

@@ -32,8 +32,7 @@ _PASSWORDS = frozenset({"password", "pass", "passwd", "pwd", "pw", "secret"})
 
 
 def private_keys(text: Text) -> Iterator[Place]:
-    """Yield the places of private keys: PEM blocks from their first line to their last, and bodies of keys without
-    these lines."""
+    """Yield the places of private keys: PEM blocks, and bodies of keys without the first and last line."""
     blocks = [*text.each(_blocks(text.text), 10)] if "PRIVATE KEY" in text.text else []
     if not any(mark in text.text for mark in _BARE_MARKS):
         return iter(blocks)
@@ -42,8 +41,7 @@ def private_keys(text: Text) -> Iterator[Place]:
 
 
 def _blocks(text: str) -> Iterator[Place]:
-    """Yield the places of PEM blocks. The search for an end stops at the next beginning, so the text is read only
-    once."""
+    """Yield the places of PEM blocks."""
     begins = list(_PEM_BEGIN.finditer(text))
     ends = [*(begin.start() for begin in begins[1:]), len(text)]
     for begin, following in zip(begins, ends, strict=False):
@@ -82,8 +80,7 @@ def hub_keys(text: Text) -> Iterator[Place]:
 
 
 def jwts(text: Text) -> Iterator[Place]:
-    """Yield the places of JSON Web Tokens, signed or encrypted. Their first part decodes to a header with an
-    algorithm."""
+    """Yield the places of JSON Web Tokens, signed or encrypted."""
     position = text.text.find("eyJ") if text.long_words else -1
     while position >= 0:
         text.spend(4)
@@ -94,8 +91,7 @@ def jwts(text: Text) -> Iterator[Place]:
 
 
 def _token_parts(text: str, start: int) -> list[int]:
-    """Return the end positions of a token's parts, which are joined by dots. A part may be empty, as the second one of
-    an encrypted token."""
+    """Return the end positions of a token's parts, which are joined by dots. A part may be empty."""
     ends: list[int] = []
     position = start
     while len(ends) < 5:

@@ -1,5 +1,4 @@
-"""The text in which all detectors search. It provides facts that are cheap to compute, and by which most searches can
-be skipped."""
+"""The text in which all detectors search, with cheap facts by which most searches can be skipped."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -68,8 +67,7 @@ class TooMuch(Exception):
 
 
 class fact(Generic[T]):  # noqa: N801 - it reads as a word where a fact is defined
-    """A property that is computed once. It does without the lock of `functools.cached_property`, because a text is
-    searched by one thread, and most texts are so short that the lock would take a tenth of the search."""
+    """A property that is computed once, without the lock of `functools.cached_property`."""
 
     def __init__(self, compute: Callable[[Any], T]) -> None:
         self._compute, self._name, self.__doc__ = compute, compute.__name__, compute.__doc__
@@ -101,8 +99,7 @@ class Text:
         replaced."""
 
     def spend(self, steps: int) -> None:
-        """Use up the steps that checking the next place costs; a step takes about a microsecond. Raises TooMuch if too
-        few are left."""
+        """Use up `steps` steps, of about a microsecond each. Raises TooMuch if too few are left."""
         self._steps -= steps
         if self._steps < self._until:
             if self._steps < 0:
@@ -188,8 +185,10 @@ class Text:
         return self.text[position : position + 1]
 
     def stands_alone(self, start: int, end: int) -> bool:
-        """Return whether no letter, digit or underscore is directly before or after a place. For an empty place, only
-        the character before it counts."""
+        """Return whether no letter, digit or underscore is directly before or after a place.
+
+        For an empty place, only the character before it counts.
+        """
         return not (_is_word(self.before(start)) or (end > start and _is_word(self.after(end))))
 
 
@@ -199,8 +198,7 @@ length."""
 
 
 def apart(places: Iterable[Place]) -> list[Place]:
-    """Return places in order, without overlaps. If places overlap, the one that begins first is kept; if they begin
-    together, the shortest."""
+    """Return places in order, without overlaps: of overlapping places, the one that begins first is kept."""
     kept: list[Place] = []
     for place in sorted(places):
         if not kept or place[0] >= kept[-1][1]:
@@ -220,14 +218,12 @@ def is_placeholder(value: str) -> bool:
 
 
 def is_random(value: str) -> bool:
-    """Return whether a key may be random: it has at least eight different characters and no repetitions, and is neither
-    a placeholder nor letters of one case."""
+    """Return whether a key may be random: it has many different characters, and is no placeholder."""
     one_case = value.islower() or value.isupper()
     plain = one_case and not any(map(str.isdigit, value))
     return not plain and len(set(value)) >= 8 and not is_placeholder(value) and not _COUNTED.search(value)
 
 
 def _is_word(character: str) -> bool:
-    """Return whether a character continues a word. Letters of scripts without spaces between words do not: a number or
-    key ends before them."""
+    """Return whether a character continues a word. In scripts without spaces between words, letters do not."""
     return character in {"_", OPAQUE} or (character.isalnum() and character < FIRST_WITHOUT_SPACES)

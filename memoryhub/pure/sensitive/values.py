@@ -68,8 +68,10 @@ class Given(NamedTuple):
 
 
 def gives_away(sort: str, given: Given, *, beside: bool) -> bool:
-    """Return whether the value `given` is a secret. `sort` is the sort of its keyword; `beside` is true if there is
-    only a space between the keyword and the value."""
+    """Return whether the value `given` is a secret. `sort` is the sort of its keyword.
+
+    `beside`: only a space is between the keyword and the value.
+    """
     return _may_be(sort, given, beside=beside) and not _says_something_else(given)
 
 
@@ -111,7 +113,7 @@ def is_token(value: str) -> bool:
 
 
 def is_drawn(value: str) -> bool:
-    """Return whether a value looks like random characters. Such a value is a secret, whatever word is before it."""
+    """Return whether a value looks like random characters."""
     if not _DRAWN.fullmatch(value) or len(value) - len(value.translate(_NO_DIGITS)) < 2:
         return False
     if max(map(len, _SEPARATOR.split(value))) < 8 or not is_token(value):
@@ -140,8 +142,8 @@ def _is_password(given: Given) -> bool:
 
 
 def _is_word_as_password(given: Given) -> bool:
-    """Return whether a value without digits is a password: a word of letters that stands alone and does not describe a
-    password, or a phrase of at least four words."""
+    """Return whether a value without digits is a password: one word that describes none, or a phrase of four words or
+    more."""
     value = given.value.lower()
     if not value.isalpha() or _WORD_ENDING.search(value) or _IS_NAMED_ONLY.search(value):
         return given.phrase and value.count(" ") >= 3
@@ -149,7 +151,6 @@ def _is_word_as_password(given: Given) -> bool:
 
 
 def _stands_out(given: Given) -> bool:
-    """Return whether a value is surely meant as a secret although only a space separates it from its keyword: it has
-    both letters and digits."""
+    """Return whether a value with letters and digits is surely meant as a secret."""
     value = given.value
     return given.ends and len(value) >= 6 and any(map(str.isdigit, value)) and any(map(str.isalpha, value))

@@ -1,8 +1,7 @@
-"""Blame: which version introduced each line of a memory. The versions are examined from the newest to the oldest, with
-bounded work.
+"""Blame: which version introduced each line of a memory. Versions are examined from the newest on, with bounded work.
 
-A line ends at a line feed. The last line of a text stays the same line if only its line feed is added or removed.
-Versions with the same text (after a rename or a restore) share one blame, that of the first version with the text.
+A line ends at a line feed. The last line of a text stays the same if only its line feed changes. Versions with the same
+text share one blame, that of the first of them.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -17,10 +16,10 @@ TextOf = Callable[[str], str]
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A version, as blame needs it. `text` is the id of its text, or None if the text is redacted.
+    """A version, as blame needs it. `text` is the id of its text (None: redacted).
 
-    If the version undid something, `back` are the ids of the older texts from which it took lines back: the texts just
-    before the changes that it undid. Versions that only deleted the memory are left out.
+    If the version undid something, `back` are the ids of the older texts from which it took lines back. Deletions are
+    left out.
     """
 
     number: int
@@ -31,9 +30,9 @@ class Version:
 class Origin(NamedTuple):
     """Where a line comes from. Version `number` introduced it, as its line `line`.
 
-    The previous text is that of version `older` (0: there is none). In that text the line was inserted at line `before`
-    or just after it. If texts between these two versions are redacted, any version from `since` on may have introduced
-    the line. `known` is false for a line of the oldest version examined: that version or an earlier one introduced it.
+    In the text of the version `older` (0: there is none), it was inserted at line `before` or just after it. If texts
+    between are redacted, any version from `since` on may have introduced it. `known` is false if an earlier version
+    than those examined may have introduced it.
     """
 
     number: int
@@ -47,8 +46,8 @@ class Origin(NamedTuple):
 def blame(versions: Sequence[Version], text_of: TextOf, work: Work, *, whole: bool = True) -> list[Origin]:
     """Return the Origin of each line of the last version, whose text must exist. `versions` are in order of time.
 
-    `text_of` returns the text with an id. It is called for the last text first. `whole` says that there was no version
-    before the first one given. A line that an undo took back has the origin that it had before.
+    `text_of` returns the text with an id. `whole`: there was no version before the first one given. A line that an undo
+    took back has the origin that it had before.
     """
     first = first_places(versions)
     at = first[versions[-1].text or ""]
@@ -90,11 +89,10 @@ def _taken_back(
     text_of: TextOf,
     work: Work,
 ) -> Iterator[tuple[int, list[int]]]:
-    """Yield (place, lines) for each (id, place) in `older` from which `text` took lines back. `id` is the id of the
-    older text, and `lines` has, for each line of that text, the line into which it came back (-1: none).
+    """Yield (place, lines) for each (id, place) in `older` from which `text` took lines back.
 
-    Only lines in `areas`, which differ from the text before, can be taken back. A line that was taken back is set to -1
-    in the argument `lines`, so that it is not searched for again.
+    The yielded `lines` has, for each line of the older text, the line into which it came back (-1: none). Such a line
+    is set to -1 in the argument `lines`.
     """
     added = [line for area in areas for line in range(area[2], area[3]) if lines[line] >= 0]
     for id, place in older:
@@ -111,11 +109,9 @@ def _taken_back(
 
 
 def follow(versions: Sequence[Version], line: int, text_of: TextOf, work: Work) -> dict[int, int]:
-    """Return {version number: line} for the versions that contain the line `line` of the first version. Lines count
-    from 1.
+    """Return {version number: line} for the versions that contain the line `line` of the first version, from 1.
 
-    The first version introduced the line; a later version that returns to an older text does not contain it. `text_of`
-    is called in order of time, until the line disappears.
+    The first version introduced the line. `text_of` is called in order of time, until the line disappears.
     """
     if versions[0].text is None:
         return {}
@@ -153,10 +149,7 @@ def first_places(versions: Sequence[Version]) -> dict[str, int]:
 
 
 def texts_of_blame(versions: Sequence[Version]) -> list[str]:
-    """Return the ids of the texts that `blame` may need, in the order in which it asks for them.
-
-    Around an undo, `blame` may ask in another order, and twice for one text.
-    """
+    """Return the ids of the texts that `blame` may need, mostly in the order in which it asks for them."""
     first = first_places(versions)
     texts: list[str] = []
     places = {first[versions[-1].text or ""]}
@@ -171,8 +164,7 @@ def texts_of_blame(versions: Sequence[Version]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Before:
-    """The indexes of two versions with the previous text: of the first version that had it (`place`), and of the last
-    one before the text changed (`nearest`)."""
+    """The indexes of two versions with the previous text: the first one (`place`), and the last one (`nearest`)."""
 
     place: int
     nearest: int
@@ -187,16 +179,13 @@ def _with_text_before(versions: Sequence[Version], first: dict[str, int], at: in
 
 
 def _since(versions: Sequence[Version], at: int, low: int) -> int:
-    """Return the number of the first version that may have introduced a line.
-
-    The versions from index `low` up to `at` are redacted. If there are none (`low` is not before
-    `at`), the result is the number of the version at `at`.
-    """
+    """Return the number of the first version that may have introduced a line. From index `low` to `at`, all are
+    redacted."""
     return versions[low].number if low < at else versions[at].number
 
 
 def _found(origins: list[Origin | None], lines: list[int], area: Area, brought: Origin) -> int:
-    """Set `brought` as the origin of the lines of an area. Return how many of them are still in the last version."""
+    """Set `brought` as the origin of the lines of an area. Return how many of them are in the last version."""
     i, i_end, j, j_end = area
     count = 0
     for place in range(j, j_end):
@@ -214,8 +203,7 @@ def _back(versions: Sequence[Version], first: dict[str, int], at: int) -> list[t
 
 
 def _known(lines: Iterable[int], areas: Sequence[Area]) -> dict[int, int]:
-    """Return {line: its line in the old text} for those of `lines` that the old text has, too. `lines` are lines of the
-    new text, in order. All lines count from 0."""
+    """Return {line: its line in the old text} for those `lines` of the new text that the old text has, from 0."""
     known: dict[int, int] = {}
     rest, shift = iter(areas), 0
     area = next(rest, None)

@@ -10,9 +10,8 @@ from memoryhub.pure.text.line_sets import LineSet, Moves
 def carried(versions: Sequence[Version], added_by: Collection[int], text_of: TextOf, work: Work) -> dict[int, LineSet]:
     """Return {version number: those lines of the version that one of the versions `added_by` added}.
 
-    Lines are numbered from 1. `versions` are consecutive and in order of time. All lines of the first text count as
-    added by its version. Versions without such lines are left out, and so are all further versions once `work` is used
-    up.
+    Lines count from 1. `versions` are consecutive and in order of time. All lines of the first text count as added by
+    its version. Once `work` is used up, further versions are left out.
     """
     lines: dict[str, LineSet] = {}
     previous: str | None = None
@@ -36,10 +35,10 @@ def carried(versions: Sequence[Version], added_by: Collection[int], text_of: Tex
 def followed(
     versions: Sequence[Version], places: Mapping[str, tuple[int, Collection[int]]], text_of: TextOf, work: Work
 ) -> dict[str, LineSet]:
-    """Return {name: its lines in the last version that has a text}. Lines count from 1.
+    """Return {name: its lines in the last version that has a text}, from 1.
 
-    `places` is {name: (version number, lines there)}. A set is empty if none of the lines is left, or if to follow them
-    takes too much work. A name is left out if its version is not among `versions` or has no text.
+    `places` is {name: (version number, lines there)}. A set is empty if none of the lines is left, or if following them
+    takes too much work. A name is left out if its version has no text.
     """
     lines: dict[str, dict[str, LineSet]] = {}
     previous: str | None = None
@@ -61,10 +60,8 @@ def followed(
 
 
 def _taken_back(version: Version, lines: Mapping[str, LineSet], moves: Moves, text_of: TextOf, work: Work) -> LineSet:
-    """Return the lines that the version took back from older texts.
-
-    `lines` has the lines of each older text by its id. `moves` leads from the text before to the text of the version.
-    """
+    """Return the lines that the version took back from older texts. `lines` has the lines of each older text by its
+    id."""
     found = LineSet()
     for back in version.back:
         if lines.get(back) and version.text is not None:

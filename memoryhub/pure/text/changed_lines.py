@@ -1,7 +1,6 @@
 """The changed lines between two consecutive texts of a memory.
 
-Only the part in which the texts differ is compared. This part is first cut at lines that occur exactly once in each
-text, because to compare it line by line from end to end would take a hundred times as long as showing the page.
+Only the part in which the texts differ is compared, after it was cut at lines that occur once in each text.
 """
 
 from collections.abc import Iterator
@@ -67,8 +66,8 @@ def ended(text: str) -> str:
 
 
 def changes(old: str, new: str, work: Work) -> list[Area]:
-    """Return the areas in which two `ended` texts differ: old lines [first, end) that became new lines [first, end),
-    counted from 0."""
+    """Return the areas in which two `ended` texts differ. An area is old lines [first, end) and new lines [first,
+    end)."""
     areas: list[Area] = []
     i = j = o = n = 0  # lines and characters already passed
     for old_start, new_start, count in [*_blocks(old, new, (0, len(old), 0, len(new)), work), (len(old), len(new), 0)]:
@@ -149,11 +148,7 @@ def _far_apart(old: str, new: str, area: Area, work: Work, depth: int) -> Iterat
 
 
 def _cut(old: str, new: str, area: Area) -> Block | None:
-    """Return a common block around a line that occurs exactly once in each text. The block must be at least as long as
-    its cost.
-
-    The cost is how many characters can no longer be matched once the block is fixed.
-    """
+    """Return a common block around a line that occurs once in each text, if the block is worth its cost."""
     o, o_end, n, n_end = area
     most = min(o_end - o, n_end - n)
     for sixteenths in TRIES:
@@ -173,8 +168,7 @@ def _cut(old: str, new: str, area: Area) -> Block | None:
 
 
 def _once(old: str, new: str, area: Area, start: int, end: int) -> int:
-    """Return the offset in the new text of the old line [start, end). Return -1 unless the line occurs exactly once in
-    each text."""
+    """Return the offset in the new text of the old line [start, end); -1 unless it occurs once in each text."""
     o, o_end, n, n_end = area
     line = old[start - 1 : end]
     found = new.find(line, max(n - 1, 0), n_end)
@@ -204,8 +198,7 @@ def _line_by_line(old: str, new: str, area: Area, work: Work) -> Iterator[Block]
 
 
 def _common_start(old: str, new: str, area: Area, known: int = 0) -> int:
-    """Return how many characters are equal at the start, in whole lines. The first `known` characters are known to be
-    equal."""
+    """Return how many characters are equal at the start, in whole lines. The first `known` are known to be equal."""
     o, o_end, n, n_end = area
     most = min(o_end - o, n_end - n)
     same, step = known, FIRST_STEP
