@@ -1,5 +1,4 @@
-"""The application that granian loads in each worker process of `serve`: Django, its web server and the background
-work."""
+"""The application that granian loads in each worker process of `serve`."""
 
 import gc
 import os

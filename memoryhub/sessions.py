@@ -1,4 +1,4 @@
-"""Browser sessions, stored under a hash. Someone who can read the database cannot sign in with what it holds."""
+"""Browser sessions, stored under a hash, so that no one can sign in with what the database holds."""
 
 import hashlib
 from contextlib import suppress
@@ -19,7 +19,7 @@ _SPENT_KEPT = 50
 
 
 def stored(key: str | None) -> str:
-    """Return the key under which a session is stored. `key` is the one in the cookie, which has 165 random bits."""
+    """Return the key under which a session is stored. `key` is the random one in the cookie."""
     return hashlib.sha256((key or "").encode()).hexdigest()[:40]
 
 
@@ -50,9 +50,9 @@ class SessionStore(db.SessionStore):
     """The form that this request has spent."""
 
     def spend(self, form: str) -> bool:
-        """Spend a form that may be sent once. Return whether it was not spent before, by any request of the session.
+        """Spend a form that may be sent once, before its act. Return whether it was not spent before.
 
-        This is committed at once, before the act. Raises SessionInterrupted if the session ended meanwhile.
+        This is committed at once. Raises SessionInterrupted if the session ended meanwhile.
         """
         with writing():
             row = self._locked()
@@ -64,7 +64,7 @@ class SessionStore(db.SessionStore):
         return True
 
     def give_back(self) -> None:
-        """Let the form that this request has spent be sent again, because the hub failed to do what it asked for."""
+        """Let the form that this request has spent be sent again, because the hub failed."""
         form, self.spent = self.spent, ""
         if not form:
             return

@@ -37,8 +37,8 @@ MEMORYHUB_ABSENT_SECRETS: list[str] = []
 def kept_secret(variable: str, file_name: str) -> str:
     """Return the value of an environment variable or, without it, the secret in a file of the data directory.
 
-    A start of the hub creates a missing file (mode 0600). A command that needs an existing hub gets a random secret in
-    its place, and the variable is listed in MEMORYHUB_ABSENT_SECRETS.
+    A start of the hub creates a missing file (mode 0600). A command gets a random secret instead, and the variable is
+    listed in MEMORYHUB_ABSENT_SECRETS.
     """
     if value := os.environ.get(variable):
         return value
@@ -90,8 +90,7 @@ def text_of(path: str) -> str:
 def cookie_names(url: str) -> tuple[str, str]:
     """Return the names of the session and CSRF cookies of a hub at an address.
 
-    On a loopback address, the names contain the port, unless it is 8000. Browsers share cookies between the ports of a
-    host, so two hubs on one machine would otherwise sign each other's people out.
+    On a loopback address, the names contain the port, unless it is 8000: browsers share cookies between ports.
     """
     parts = parts_of(url)
     try:
@@ -109,8 +108,7 @@ def words(variable: str, default: str = "") -> list[str]:
 
 
 def limit_of(variable: str, default: int) -> int | None:
-    """Return a limit from the environment; None for `none`. For an invalid value it is the default; a system check
-    reports it."""
+    """Return a limit from the environment; None for `none`, and the default for an invalid value."""
     value = os.environ.get(variable) or str(default)
     if value == "none":
         return None

@@ -16,7 +16,7 @@ from memoryhub.pure import request_ids
 
 @dataclass(frozen=True, slots=True)
 class ToolUse:
-    """A valid `tool_use` block. Its `token`, with the `digest` of its input, shows whether the block has run before."""
+    """A valid `tool_use` block. `token` and `digest` (of the input) show whether the block has run before."""
 
     id: str
     input: dict[str, Any]
@@ -31,8 +31,7 @@ class ToolUse:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """The answer to a block, the store's usage after it, and the seq of its entry. `replayed`: the block had run
-    before."""
+    """The answer to a block, the store's usage after it, and the seq of its entry. `replayed`: it had run before."""
 
     tool_use_id: str
     content: str
@@ -63,12 +62,11 @@ def execute(
     counts: int = 1,
     run: Callable[..., Outcome] = calls.call,
 ) -> ToolResult:
-    """Run one block on a store that the caller's key reaches, in its own transaction with its own audit entry. Return
-    the result.
+    """Run one block on a store that the caller's key reaches, in its own transaction with its own audit entry.
 
     An error of the tool is a result too. `session` is the agent's name for its run. `elapsed` returns the microseconds
-    since the call arrived. `counts` is how many calls of the key's limit the block uses. `run` is `calls.call`, or
-    `trials.call_here` inside a transaction. Raises `calls.TokenReused`, `calls.NotRun` and `tree.NoSuchStore`.
+    since the call arrived. `counts` is how many calls of the key's limit the block uses. Raises `calls.TokenReused`,
+    `calls.NotRun` and `tree.NoSuchStore`.
     """
     trace = request_ids.trace.get()
     act = Act(actor=caller.actor, door=door, at=at, token=tool_use.token, elapsed=elapsed, trace=trace)

@@ -1,5 +1,4 @@
-"""Codes of authenticator apps, which follow from a secret and the time (RFC 6238): six digits, a new one each half
-minute."""
+"""Codes of authenticator apps (RFC 6238): six digits from a secret and the time, new each half minute."""
 
 import base64
 import hashlib
@@ -27,8 +26,7 @@ def code_of(secret: str, step: int) -> str:
 
 
 def step_of(secret: str, code: str, at: datetime, after: int) -> int | None:
-    """Return the period of a code. None if the code is wrong, or if its period is not after `after`, the period of the
-    code that was used last."""
+    """Return the period of a code. None if the code is wrong, or its period is not after the period `after`."""
     now = int(at.timestamp()) // PERIOD
     for step in range(max(now - AROUND, after + 1), now + AROUND + 1):
         if hmac.compare_digest(code_of(secret, step).encode(), code.encode()):

@@ -1,5 +1,7 @@
-"""A tree map: nested rectangles whose areas are proportional to sizes. It is computed from the largest directories and
-memories alone; the rest of each directory is one rectangle."""
+"""A tree map: nested rectangles whose areas are proportional to sizes.
+
+Only the largest directories and memories get a rectangle. The rest of each directory is one rectangle.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -31,9 +33,9 @@ class Directory:
 
 @dataclass(slots=True)
 class Node:
-    """A memory, a directory, or the rest of a directory, before it gets a rectangle. `count` is its number of memories.
+    """A memory, a directory, or the rest of a directory (`is_rest`). `count` is its number of memories.
 
-    `memory` is set for a memory. A rest has the path of its directory, and `is_rest`.
+    `memory` is set for a memory. A rest has the path of its directory.
     """
 
     path: str
@@ -56,7 +58,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Area:
-    """A node and its rectangle. `above` is the number of directories around it that begin at the same corner."""
+    """A node and its rectangle. `above` is the number of directories that begin at the same corner."""
 
     node: Node
     box: Box
@@ -68,10 +70,9 @@ class Area:
 
 
 def tree(root: Directory, directories: Iterable[Directory], memories: Iterable[Memory]) -> Node:
-    """Return the root with the directories and memories that have at least the share LEAST of its size. In each
-    directory, a rest replaces everything else.
+    """Return the root with the directories and memories that have at least the share LEAST of its size.
 
-    A memory or directory whose own directory has no node is put into the nearest directory above that has one.
+    In each directory, a rest stands for everything else.
     """
     least = root.size * LEAST
     nodes = {"": Node("", root.size, root.count)}
@@ -137,8 +138,8 @@ def squarified(sizes: Sequence[float], box: Box) -> list[Box]:
 
 
 def _row(sizes: Sequence[float], start: int, side: float, scale: float) -> int:
-    """Return the end of the row of rectangles that begins at `start`. A further rectangle is added as long as the worst
-    ratio of sides in the row does not become larger."""
+    """Return the end of the row of rectangles that begins at `start`. The row ends before its ratio of sides gets
+    worse."""
     end, worst = start + 1, _worst(sizes[start : start + 1], side, scale)
     while end < len(sizes) and (longer := _worst(sizes[start : end + 1], side, scale)) <= worst:
         end, worst = end + 1, longer
@@ -156,8 +157,10 @@ def _worst(row: Sequence[float], side: float, scale: float) -> float:
 
 
 def _placed(row: Sequence[float], box: Box, share: float) -> tuple[list[Box], Box]:
-    """Return the rectangles of a row along the shorter side of a box, and the rest of the box. The row
-    takes `share` (from 0 to 1) of the longer side."""
+    """Return the rectangles of a row along the shorter side of a box, and the rest of the box.
+
+    The row takes `share` (from 0 to 1) of the longer side.
+    """
     total, found, done = sum(row), [], 0.0
     is_wide = box.width >= box.height
     depth = (box.width if is_wide else box.height) * share

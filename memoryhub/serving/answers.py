@@ -1,12 +1,10 @@
 """Hands complete answers to granian, so that no thread waits while a client reads one.
 
-granian buffers a streamed answer in memory without a limit, and a thread that waited for the client would be blocked.
-So each answer is completed first. A small one is sent from memory; a larger one is sent from a file, which granian
-reads as fast as the client receives it. Then the answer has a length, by which a client knows whether a download is
-complete. A failure while the answer is made becomes an error, not half a file.
+A small answer is sent from memory, and a larger one from a file. So a client learns the length, and a failure while the
+answer is made becomes an error, not half a file.
 
-Invariant: the files of all answers in transit take at most half of the disk space that would be free without them. A
-file keeps its name for as long as granian has it open, so that every worker can count the files of all workers.
+The files of all answers in transit take at most half of the free disk space. A file keeps its name while granian has it
+open, so that every worker can count all files.
 """
 
 import contextlib
@@ -54,7 +52,7 @@ class Answers:
                 left.unlink(missing_ok=True)
 
     def send(self, protocol: Any, response: HttpResponseBase, *, is_head: bool) -> None:
-        """Complete the answer and hand it to granian; for HEAD (`is_head`), a streamed answer is sent without its body.
+        """Complete the answer and hand it to granian. For HEAD (`is_head`), a streamed answer is sent without its body.
 
         If making the answer raises an exception, nothing has been sent.
         """
@@ -125,8 +123,7 @@ class Answers:
 
 
 def remove_left(directory: Path) -> None:
-    """Remove all files of answers, which a killed hub left behind. Call it before any worker runs, because a process id
-    may be used again."""
+    """Remove all files of answers that a killed hub left behind. Call it before any worker runs."""
     for left in directory.glob("*.answer"):
         left.unlink(missing_ok=True)
 

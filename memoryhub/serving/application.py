@@ -1,9 +1,7 @@
 """Requests are read in granian's thread, answered by a pool of threads, and sent by granian.
 
-granian's thread never waits for the database, and a thread of the pool never waits for a client. A request holds no
-thread until its body is complete, one thread while Django answers it, and none while granian sends the answer. Its
-coroutine is run by `Steps`. Each door keeps its order of checks: a request that is refused before its body is read goes
-through the same code, without a body.
+granian's thread never waits for the database, and a thread of the pool never waits for a client. A request holds a
+thread only while Django answers it. Its coroutine is run by `Steps`.
 """
 
 import asyncio
@@ -51,7 +49,7 @@ PROBES = {"/livez": False, "/readyz": True, "/healthz": True}
 
 
 class Unasked(Exception):
-    """It could not be decided whether a body may be read: no thread was free, or the database did not answer."""
+    """It could not be decided whether a body may be read."""
 
     def __init__(self, reason: refusals.Reason) -> None:
         super().__init__(reason)
@@ -132,11 +130,7 @@ class Application:
             body.close()
 
     async def _read_and_run(self, protocol: Any, environ: dict[str, Any], body: Body) -> None:
-        """Read the body and have the request answered.
-
-        A body that is too large is cut one byte after the limit, so that the door or the form refuses it. The rest is
-        discarded while the answer is sent.
-        """
+        """Read the body and have the request answered. Of a body that is too large, one byte too many is kept."""
         end = await self._reading(body, body.read())
         if end is End.BROKEN:
             refuse(protocol, environ, refusals.BROKEN)
@@ -148,8 +142,7 @@ class Application:
                 await self._reading(body, body.drain())
 
     async def _is_welcome(self, environ: dict[str, Any], path: str) -> bool:
-        """Return whether to read the body of a program's request. It is read if the key is valid, and also if `path` is
-        under /v1/ but no operation of the API has this address."""
+        """Return whether to read the body of a program's request: the key is valid, or the API has no such address."""
         if path.startswith(PREFIX) and find(path[len(PREFIX) :]) is None:
             return True
         keys, secret = self.django.keys, requests.secret_in(environ)
@@ -165,8 +158,7 @@ class Application:
             body.drained = DRAINED * settings.MEMORYHUB_IMPORT["packed"]
 
     async def _pool_of(self, environ: dict[str, Any]) -> Pool:
-        """Return the pool that answers a request with a body: the heavy one for a heavy request of a signed-in person
-        or a valid key."""
+        """Return the pool that answers a request with a body. Heavy requests have a pool of their own."""
         path = environ["PATH_INFO"]
         if not heavy.is_heavy(path):
             return self.pool
@@ -177,8 +169,7 @@ class Application:
         return self.heavy if may else self.pool
 
     async def _ask(self, environ: dict[str, Any], question: Callable[[], bool]) -> bool:
-        """Have a thread of the pool answer a question. Raises Unasked if too many requests wait, if this one waited too
-        long, or if the question fails. In these cases the request itself would only fail later."""
+        """Have a thread of the pool answer a question. Raises Unasked if that is not possible."""
         result: Future[bool | refusals.Reason] = Future()
 
         def job(too_late: bool) -> None:
@@ -197,8 +188,7 @@ class Application:
         return answer
 
     async def _reading(self, body: Body, work: Coroutine[Any, Any, End | None]) -> End | None:
-        """Run `work`, which reads a body; return how the reading ended. `_tick` ends the reading of a body that is too
-        slow or too large."""
+        """Run `work`, which reads a body, and return how the reading ended. `_tick` may end it."""
         self.reading.add(body)
         try:
             return await work
@@ -213,8 +203,7 @@ class Application:
             self.reading.discard(body)
 
     async def _run(self, protocol: Any, environ: dict[str, Any], body: Body | None, pool: Pool | None = None) -> None:
-        """Have a thread answer the request. That thread hands the answer to granian itself, and this coroutine goes on
-        in it afterwards."""
+        """Have a thread answer the request. This coroutine then continues in that thread."""
         answered: Future[None] = Future()
         done = partial(answered.set_result, None)
         taken = False
@@ -235,10 +224,9 @@ class Application:
     # ------------------------------------------------------------------------------------------------------- the clock
 
     def _tick(self) -> None:
-        """Refuse requests that waited too long for a thread, and cut bodies that are too slow. If all bodies together
-        hold more than MOST_IN_MEMORY or MOST_ON_DISK, cut first the ones that are large and have paused long.
+        """Refuse requests that waited too long for a thread, and cut bodies that are too slow.
 
-        So a small body is kept, however many large ones arrive byte by byte.
+        If all bodies together are too large, large ones that have paused long are cut first.
         """
         self.loop.call_later(TICK, self._tick)
         self.answers.forget()
@@ -254,9 +242,8 @@ class Application:
                 memory, disk = memory - body.in_memory, disk - body.on_disk
 
     def _stop(self) -> None:
-        """Begin the shutdown, once granian accepts no more connections. `_tick` then cancels requests whose body is
-        still arriving; after STOPPING_FOR seconds, all connections are closed. Until then, the threads may finish their
-        answers."""
+        """Begin the shutdown, once granian accepts no more connections. Threads may finish their answers for a
+        while."""
         self.stopping = True
         self.loop.call_later(STOPPING_FOR, self.guard.cut, {"*"})
 

@@ -33,8 +33,8 @@ class End(Enum):
 class Body:
     """The body of one request while it is read.
 
-    `length` is the announced length (None: the body comes in chunks). If a body is larger than `most` bytes, one byte
-    more than `most` is kept, so that its reader notices.
+    `length` is the announced length (None: the body comes in chunks). Of a larger body, one byte more than `most` is
+    kept, so that its reader notices.
     """
 
     def __init__(self, protocol: Any, length: int | None, most: int) -> None:
@@ -103,11 +103,7 @@ class Body:
         return chunk
 
     async def _ended(self) -> End:
-        """Return how the body ended. This is called after an empty chunk.
-
-        If the length was announced, the body is incomplete. If it came in chunks, it is incomplete if granian sends a
-        second empty chunk.
-        """
+        """Return how the body ended, after an empty chunk."""
         if self.length is not None:
             return End.BROKEN
         try:

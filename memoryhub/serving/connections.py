@@ -1,15 +1,12 @@
 """Closes open connections of a server process that are idle, slow or too many.
 
-granian accepts and owns the connections, outside Python, and never closes one because there are many. But they are file
-descriptors of this process. For each of them the kernel knows how much arrived, how much was acknowledged, and how much
-waits. So a thread scans `/proc/self/fd` and shuts down connections; to granian it looks as if the client closed them.
+granian owns the connections and never closes one because there are many. So a thread scans `/proc/self/fd`, asks the
+kernel about each socket, and shuts connections down. To granian it looks as if the client closed them.
 
-**Why this is safe.** A listed descriptor may be closed, and its number used again, before it is examined. So it is
-duplicated first, and only the duplicate is used: its inode, by which the kernel numbers sockets, must equal the listed
-one. A duplicate stays the same socket whatever happens to the original. `shutdown` ends the connection but frees
-nothing that granian holds; granian closes its own descriptor. Only sockets whose local port is the port that this
-process listens on are examined. Connections that the hub itself opened (to PostgreSQL, to a webhook) have other ports.
-A duplicate lives for microseconds, so it does not keep a connection open that granian closes.
+**Why this is safe.** A listed descriptor may be closed, and its number used again. So it is duplicated first, and only
+the duplicate is used: its inode must equal the listed one. `shutdown` ends the connection, but granian closes its own
+descriptor. Only sockets of the server's own port are examined. A duplicate lives for microseconds, so it does not keep
+a connection open.
 """
 
 import contextlib
@@ -71,8 +68,8 @@ class Connection:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How many connections this process may have, and how many of them one address may have. `trusted` are the proxies
-    in front."""
+    """How many connections this process may have, and how many one address may have. `trusted` are the proxies in
+    front."""
 
     most: int
     by_address: int
@@ -88,8 +85,7 @@ class _Seen:
 
 
 def room_for_connections() -> int:
-    """Raise this process's limit of descriptors as far as the system allows. Return how many connections it has room
-    for."""
+    """Raise this process's limit of descriptors. Return how many connections it then has room for."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard == resource.RLIM_INFINITY or soft < hard:
         with contextlib.suppress(ValueError, OSError):
@@ -100,8 +96,8 @@ def room_for_connections() -> int:
 
 
 def group_of(address: str, trusted: Sequence[str]) -> str | None:
-    """Return the group in which an address's connections are counted. None for a trusted proxy, whose connections are
-    not counted."""
+    """Return the group in which an address's connections are counted. None for a trusted proxy: they are not
+    counted."""
     if proxies.is_trusted(address, trusted):
         return None
     try:
@@ -118,8 +114,7 @@ def group_of(address: str, trusted: Sequence[str]) -> str | None:
 class Guard:
     """Scans the connections in a thread of its own.
 
-    `in_hand` are the peers whose request is being read, waits, or is being answered. `closing` is called once: when the
-    listening socket is closed, because granian was asked to stop.
+    `in_hand` are the peers whose request is in work. `closing` is called once: when the listening socket is closed.
     """
 
     def __init__(self, port: int, limits: Limits, in_hand: Collection[str], closing: Callable[[], None]) -> None:
@@ -147,7 +142,7 @@ class Guard:
             pause = max(LOOK_EVERY_WHEN_FULL if crowded else min(LOOK_EVERY, 0.25 + spent * 20), spent * 4)
 
     def look(self, now: float) -> bool:
-        """Close connections that are overdue or too many. Return whether there are still nearly as many as allowed."""
+        """Close connections that are overdue or too many. Return whether there are still nearly too many."""
         seen = self._all(now)
         if self._listened and not seen.listens and not self._closed:
             self._closed = True
@@ -181,8 +176,7 @@ class Guard:
                 yield inode
 
     def _too_many(self, connections: dict[str, Connection]) -> Iterator[str]:
-        """Yield the inodes of connections to close: first those that have been idle longest, then those whose clients
-        are silent longest."""
+        """Yield the inodes of connections to close: the longest idle first, then those of silent clients."""
         groups: defaultdict[str, list[str]] = defaultdict(list)
         for inode, one in connections.items():
             if one.group is not None:
@@ -228,8 +222,7 @@ class Guard:
         return _Seen(self._listens, found)
 
     def _sockets(self) -> Iterator[tuple[str, socket.socket]]:
-        """Yield (inode, duplicate of the socket) for each connection. The duplicate is closed when the next one is
-        requested."""
+        """Yield (inode, duplicate of the socket) for each connection. The duplicate is closed before the next one."""
         self._listed = set()
         for name in Path("/proc/self/fd").iterdir():
             try:
@@ -274,7 +267,7 @@ def _duplicate(number: int, inode: str) -> Iterator[socket.socket]:
 
 
 def _measure(one: Connection, connection: socket.socket, now: float) -> None:
-    """Record how long the client has been silent, and since when sent data has waited for the client to read it.
+    """Record how long the client has been silent, and since when it has not read sent data.
 
     If the client read too little for too long, `waiting_since` becomes negative.
     """

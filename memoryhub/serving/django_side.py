@@ -78,8 +78,7 @@ class DjangoSide:
         longest_work: float,
         too_late: bool,
     ) -> None:
-        """Answer one request, or stop it after `longest_work` seconds. If `too_late`, the request waited too long for a
-        thread; it is refused, because its client may be gone."""
+        """Answer one request, or stop it after `longest_work` seconds. If `too_late`, refuse it: it waited too long."""
         try:
             if too_late:
                 refuse(protocol, environ, refusals.BUSY)
@@ -105,8 +104,7 @@ class DjangoSide:
     ) -> bool:
         """Offer a tool call to the committer. Return False if the committer does not take it.
 
-        A call that the committer cannot answer together with others (a message with several calls) is then offered to
-        the pool.
+        A call that cannot be answered together with others is then offered to the pool.
         """
         offered, whose = time.monotonic(), self.whose(environ)
 
@@ -134,10 +132,10 @@ class DjangoSide:
         return answer_together(work, done, whose=whose, most_waiting=pool.most_waiting)
 
     def whose(self, environ: dict[str, Any]) -> object:
-        """Return the id of the key or the person that sent a request. If neither was seen recently, return the group of
-        the client's address.
+        """Return the id of the key or the person that sent a request, if seen recently; else the group of the client's
+        address.
 
-        So a client that guesses keys does not use up the turns of a real key, and gets no more turns by guessing.
+        So a client that guesses keys does not use up the turns of a real key.
         """
         if secret := requests.secret_in(environ):
             known = self.keys.id_of(secret)
@@ -188,8 +186,7 @@ def _session_of(environ: dict[str, Any]) -> str | None:
 
 
 def _with_body(environ: dict[str, Any], body: Body | None) -> dict[str, Any]:
-    """Return a copy of the environment with the body. Each attempt to answer a request needs a copy, because an
-    attempt changes its environment."""
+    """Return a copy of the environment with the body. Each attempt to answer changes its copy."""
     return {**environ, "wsgi.input": BytesIO() if body is None else body.stream(), "wsgi.errors": sys.stderr}
 
 

@@ -12,8 +12,7 @@ UNREADABLE = "\x80"
 def environ_of(scope: Any) -> dict[str, Any]:
     """Return the WSGI environment of a request, without the body.
 
-    The values of a repeated header are joined. A header with an underscore in its name is left out: in the environment
-    it would have the same name as one with a hyphen.
+    The values of a repeated header are joined. A header with an underscore in its name is left out.
     """
     server, _, port = scope.server.rpartition(":")
     environ = {
@@ -47,8 +46,7 @@ def environ_of(scope: Any) -> dict[str, Any]:
 def _without_escapes(cookies: str) -> str:
     """Return a Cookie header without the cookies that contain a backslash. No cookie of the hub contains one.
 
-    They are left out because, before Python 3.11.10 and 3.12.6, the time to parse a quoted value grows with the square
-    of its backslashes: minutes for one header of 100 KB, before any sign-in.
+    Before Python 3.11.10 and 3.12.6, parsing such a cookie of 100 KB takes minutes.
     """
     return ";".join(cookie for cookie in cookies.split(";") if "\\" not in cookie)
 

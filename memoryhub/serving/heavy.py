@@ -1,7 +1,6 @@
-"""Requests that take seconds. Only AT_ONCE of them run at once, in threads of their own.
+"""Requests that take seconds, such as exports. At most AT_ONCE of them run, in threads of their own.
 
-An export and the search of an erasure read a whole memory store, and an upload is unpacked. Many of these at once would
-occupy every thread and the processor, and delay the calls of agents. So they wait in a queue of their own.
+So they do not occupy every thread, and do not delay the calls of agents.
 """
 
 from memoryhub.serving.pool import Pool
@@ -17,8 +16,7 @@ _ENDINGS = ("/export", "/imports/new", "/copy", "/selection", "/erase")
 
 
 def is_heavy(path: str) -> bool:
-    """Return whether a request with a body, sent to this address, may ask for an export, an import, an
-    erasure or a table: these take seconds."""
+    """Return whether a request to this address may ask for an export, an import, an erasure or a table."""
     return path.endswith(_ENDINGS) or "/tables/" in path
 
 

@@ -1,4 +1,4 @@
-"""Remembers keys and people of recent requests, so that their bodies are read at once and each has turns of its own."""
+"""Remembers keys and people of recent requests. Their bodies are read at once, and each has turns of its own."""
 
 import hashlib
 import time
@@ -17,8 +17,7 @@ MOST = 4096
 class Known:
     """Digests of keys or session cookies: for each, the id of its owner, and until when it is known.
 
-    These digests only decide whether a body is read, and who waits for whom. Whether the request is allowed is checked
-    afterwards in its own transaction. So a key that was revoked since then can do nothing.
+    They only decide whether a body is read, and who waits for whom. Whether the request is allowed is checked later.
     """
 
     def __init__(self) -> None:

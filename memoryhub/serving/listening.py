@@ -1,7 +1,7 @@
 """Reserves the server's port for one hub.
 
-granian's workers share their port (`SO_REUSEPORT`). The kernel would also share it with the workers of another hub of
-the same user. Those would then receive some of the requests, and the passwords in them.
+granian's workers share their port (`SO_REUSEPORT`). Without the reservation, another hub of the same user could receive
+some of the requests, and the passwords in them.
 """
 
 import errno
@@ -12,7 +12,7 @@ from django.core.management.base import CommandError
 
 
 def address_of(host: str, port: int) -> str:
-    """Return an IP address of a host, preferably IPv4, because granian resolves no names. Raises CommandError."""
+    """Return an IP address of a host, preferably IPv4. Raises CommandError."""
     if not 1 <= port <= 65535:
         raise CommandError(f"{port} is not a port. Name one from 1 to 65535 with --port.")
     try:
@@ -30,12 +30,10 @@ def url_of(host: str, port: int) -> str:
 
 
 def reserve(host: str, port: int) -> socket.socket:
-    """Make sure that no other program serves the port. The reservation ends when the returned socket is closed. Raises
-    CommandError.
+    """Make sure that no other program serves the port. Raises CommandError.
 
-    On Linux a socket in the kernel's abstract namespace holds a name made of the address. It does so for as long as
-    this process or a worker lives, even while a worker restarts and no one listens. Programs that listen without
-    holding the name are found by binding the port for a moment.
+    The reservation ends when the returned socket is closed. On Linux, a name in the kernel's abstract namespace holds
+    it until this process and its workers have ended.
     """
     name = socket.socket(socket.AF_UNIX if sys.platform == "linux" else socket.AF_INET)
     try:

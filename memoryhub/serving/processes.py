@@ -1,4 +1,4 @@
-"""The worker processes of `serve`. A worker that dies is started again, and no worker outlives the server."""
+"""The worker processes of `serve`. A dead worker is started again, and no worker outlives the server."""
 
 import multiprocessing
 import os
@@ -18,12 +18,10 @@ KILLED_AFTER = 20
 
 
 class Server(MPServer):
-    """granian's server, but with workers that are always restarted. granian itself stops if a worker dies within 5.5
-    seconds of a restart.
+    """granian's server, but with workers that are always restarted.
 
-    On a machine short of memory, the system can kill a worker twice; the hub would then stop and not start again. So
-    workers are restarted for as long as the server runs, after a pause that grows while workers die young. In the first
-    STARTED_AFTER seconds granian's rule applies: a hub that cannot start says why and ends.
+    granian itself stops if a worker dies soon after a restart. That rule applies only in the first STARTED_AFTER
+    seconds.
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -45,10 +43,9 @@ class Server(MPServer):
 
 
 def end_with_parent() -> None:
-    """End this worker, as if it were stopped, when its parent process is gone, for example after kill -9.
+    """End this worker when its parent process is gone, for example after kill -9.
 
-    A worker without a parent would hold the port and the data directory. Then `serve` could not start, and no one would
-    restart the worker.
+    Otherwise it would hold the port and the data directory, and `serve` could not start.
     """
     if (parent := multiprocessing.parent_process()) is not None and parent.pid is not None:
         threading.Thread(target=_end_after, args=(parent.pid,), name="parent", daemon=True).start()

@@ -1,9 +1,7 @@
-"""Continues each request in the thread that brings what the request waited for, so that no other thread has to be
-woken.
+"""Continues each request in the thread that brings what the request waited for, so that no other thread is woken.
 
-granian begins a request, and brings the parts of its body, in a thread of its own. A thread of a pool brings the answer
-to a question. An event loop would run the next step in its own thread, and to wake that thread takes longer than the
-step. No step waits: where the request must wait, the thread is free again.
+No step waits: where the request must wait, the thread is free again. An event loop would have to wake its own thread
+for each step.
 """
 
 import asyncio
@@ -21,9 +19,8 @@ T = TypeVar("T")
 class Steps:
     """The coroutine of one request.
 
-    A call of this object runs the coroutine up to the next future that has no result yet. When that future has its
-    result, it calls the object again, in the thread that brought the result. The coroutine may await granian's futures,
-    and those of `concurrent.futures` with `result_of`.
+    A call runs the coroutine up to the next future without a result. When that future has its result, its thread calls
+    the object again. The coroutine may await granian's futures, and those of `concurrent.futures` with `result_of`.
     """
 
     __slots__ = ("_coroutine",)
@@ -57,8 +54,7 @@ class Loop(asyncio.SelectorEventLoop):
     def call_soon_threadsafe(  # type: ignore[override]
         self, callback: Callable[..., Any], *args: Any, context: Context | None = None
     ) -> asyncio.Handle | None:
-        """Run the first or the next steps of a request at once, in granian's thread. Only granian passes a context
-        here."""
+        """Run the next steps of a request at once, in granian's thread. Only granian passes a context here."""
         if isinstance(callback, Steps):
             callback(*args)
         elif context is not None and asyncio.iscoroutine(args[0]):
@@ -70,8 +66,7 @@ class Loop(asyncio.SelectorEventLoop):
     def call_soon(  # type: ignore[override]
         self, callback: Callable[..., Any], *args: Any, context: Context | None = None
     ) -> asyncio.Handle | None:
-        """If a request waits for a future, and this future has just had its result or was cancelled, run the next steps
-        of the request at once."""
+        """Run the next steps of a request at once, if the future for which it waits has just ended."""
         if isinstance(callback, Steps):
             callback(*args)
             return None
@@ -79,8 +74,7 @@ class Loop(asyncio.SelectorEventLoop):
 
 
 class LoopName(str):
-    """The name under which granian knows `Loop`. A worker process that unpickles it imports this module, which
-    registers the name."""
+    """The name under which granian knows `Loop`. Unpickling it imports this module, which registers the name."""
 
     __slots__ = ()
 

@@ -100,8 +100,7 @@ WORD = '<text class="map-word" x="6" y="{}"><title>{}</title>{}</text>'
 
 @register.simple_tag
 def tiles(found: Iterable[Any]) -> SafeString:
-    """Return the HTML of a tree map: its rectangles, the outlines and names of directories, and the frames around
-    memories that await review."""
+    """Return the HTML of a tree map: rectangles, names of directories, and frames around memories that await review."""
     every = list(found)
     leaves = (
         (tile.url, name, *_place(tile), tile.heat, name, _word(tile))

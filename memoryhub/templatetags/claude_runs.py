@@ -19,11 +19,7 @@ def thousands(value: int) -> str:
 
 @register.simple_tag(takes_context=True)
 def may_run_claude(context: template.Context, store: MemoryStore) -> bool:
-    """Return whether the person may run Claude in this store.
-
-    The result does not depend on whether the hub has a key for Claude: without one, the page of the runs says what is
-    missing. The result is remembered for the rest of the page, because every page has its tabs twice.
-    """
+    """Return whether the person may run Claude in this store, also if the hub has no key for Claude."""
     user: Any = context["user"]
     known: dict[str, bool] = context.dicts[0].setdefault("_may_run_claude", {})
     if store.pk not in known:

@@ -21,10 +21,11 @@ ANYONE = "the person who is asking"
 
 
 class Counts(NamedTuple):
-    """The numbers in the bar of each page. `findings` counts open findings in the stores that the person may see.
-    `notices` counts conversations with a notice that the person has not dismissed. `versions` counts unreviewed
-    versions, and `proposals` open proposals, in the stores in which the person decides about them. No number is higher
-    than MOST (for `notices`: MOST_NOTICES)."""
+    """The numbers in the bar of each page, none higher than MOST (for `notices`: MOST_NOTICES).
+
+    `findings` counts open findings that the person may see, and `notices` conversations with a notice. `versions`
+    counts unreviewed versions, and `proposals` open proposals, that the person decides about.
+    """
 
     findings: int = 0
     notices: int = 0
@@ -57,14 +58,12 @@ def counts_for(user: User | AnonymousUser) -> Counts:
 
 @cache
 def _statement(everywhere: bool) -> tuple[sql.Statement, tuple[object, ...]]:
-    """Return an SQL statement that selects the numbers of Counts, and the values of its placeholders. The value ANYONE
-    stands for the id of the person."""
+    """Return an SQL statement that selects the numbers of Counts, and its values. ANYONE stands for the person's id."""
     return counted(_counted(User(pk=ANYONE, is_superuser=everywhere)))
 
 
 def _counted(user: User) -> list[QuerySet[Any, Any]]:
-    """Return a query of the rows behind each number, in the order of the fields of Counts. An index answers each query,
-    so no row is read."""
+    """Return a query of the rows behind each number, in the order of Counts."""
     stores = MemoryStore.objects.visible_to(user).order_by().values("pk")
     waiting = MemoryVersion.objects.unreviewed()
     if not user.is_superuser:

@@ -1,4 +1,4 @@
-"""The rows of a comparison as table rows, built in Python because templates are too slow for thousands of them."""
+"""The rows of a comparison as table rows, built in Python because templates are too slow."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -40,13 +40,13 @@ def comparison(
 ) -> Comparison:
     """Return the rows of a table of four columns (unified) or six (split); `mode` says which.
 
-    Unified rows have two numbers, a sign and the text; split rows have a number, a sign and the text for each side.
+    Unified rows have two numbers, a sign and the text. Split rows have a number, a sign and the text for each side.
     Changes have the ids `change-1`, `change-2` …; in a page's second comparison `diff-2-change-1` …. The first `after`
-    rows are left out. If the rest of the rows does not fit on the page, the last row says so. It links to the next
-    piece at `rest_url` (with a query), by default at the address in `sides`. Without both, it links to the text of the
-    new side. `sides` in the context holds the pages of the two texts, which show a line that is cut in this table. With
-    `heads` in the context (see `comparisons.Heads`), each unified change is a body of the table with a row above it.
-    With `lined` (see `comparisons.Lined`), each unified line has the HTML that `lined` returns.
+    rows are left out. If the rest does not fit on the page, the last row links to the next piece at `rest_url` (by
+    default, the address in `sides`), or else to the text of the new side.
+
+    In the context, `sides` has the pages of the two texts. With `heads` (see `comparisons.Heads`), each unified change
+    has a row above it. With `lined` (see `comparisons.Lined`), each unified line has the HTML that `lined` returns.
     """
     number = next_piece(context)
     prefix = "change-" if number == 1 else f"diff-{number}-change-"
@@ -63,11 +63,9 @@ def comparison(
 
 @register.simple_tag(takes_context=True)
 def next_piece(context: template.Context) -> int:
-    """Return the number of the page's next comparison. The comparisons of a page are counted over all its templates, so
-    that no id repeats.
+    """Return the number of the page's next comparison, over all templates of the page.
 
-    If this page is a piece that will be loaded into another page, the parameter `piece` is the number of the comparison
-    there, and counting starts with it.
+    In a piece of another page, counting starts with the parameter `piece`.
     """
     page = context.dicts[0]
     if "_comparisons" not in page:
@@ -80,11 +78,7 @@ def next_piece(context: template.Context) -> int:
 
 
 def _in_room(page: dict[str, Any], frame: "_Frame", rows: Iterable[str], rest_url: str, after: int) -> Iterator[str]:
-    """Yield the rows after the first `after`, until the HTML of the page's tables reaches MOST_BYTES; then a row that
-    says what is not shown.
-
-    The first table of the page gets at least one row, even if this row is larger than MOST_BYTES.
-    """
+    """Yield the rows after the first `after` that fit on the page, then a row that says what is not shown."""
     left: int = page.get("_comparison_room", MOST_BYTES)
     if after:
         yield _before(frame, rest_url)
@@ -108,8 +102,7 @@ def _before(frame: "_Frame", rest_url: str) -> str:
 
 
 def _rest(frame: "_Frame", rest_url: str, after: int) -> str:
-    """Return the row that says which lines do not fit. It links to the next piece, whose first row is the row number
-    `after`; without a `rest_url`, it links to the new text at the first line that is missing."""
+    """Return the row that says which lines do not fit. It links to the next piece, or else to the new text."""
     diff = frame.diff
     words = _("Not shown here: lines %(old)s to %(old_last)s before, lines %(new)s to %(new_last)s after.") % {
         "old": min(frame.shown_old + 1, diff.old_lines),
@@ -176,8 +169,11 @@ class _Frame:
             self.old_number, self.new_number = part.old_number or self.old_number, part.new_number or self.new_number
 
     def start(self, changes: bool) -> tuple[str, str]:
-        """Return the id attribute of a row and the links to the neighbouring changes; both are empty unless the row is
-        the first row of a change. `changes` says whether the row belongs to a change."""
+        """Return the id attribute of a row and the links to the neighbouring changes; empty unless the row begins a
+        change.
+
+        `changes`: the row belongs to a change.
+        """
         starts = changes and not self.in_change
         self.in_change = changes
         if not starts:
@@ -186,11 +182,9 @@ class _Frame:
         return f' id="{self.prefix}{self.position}"', self._jumps()
 
     def body(self, changes: bool) -> str:
-        """Return HTML that ends a body of the table and starts the next one. `changes` says whether the next row
-        belongs to a change.
+        """Return HTML that begins a new body of the table where a change begins or ends; elsewhere "".
 
-        A new body starts where a change begins or ends; elsewhere, and in a comparison without `heads`, the result is
-        empty.
+        `changes`: the next row belongs to a change.
         """
         if self.heads is None or changes == self.in_change:
             return ""
@@ -200,8 +194,7 @@ class _Frame:
         return f'</tbody><tbody class="diff-hunk"><tr class="diff-head"><td colspan="{self.columns}">{head}</td></tr>\n'
 
     def numbers(self, row: Row) -> tuple[str, str, str]:
-        """Return the cells with the numbers of a unified row, and the HTML of the extra row below it, which may be
-        empty."""
+        """Return the cells with the numbers of a unified row, and the HTML of an extra row below it, or ""."""
         old, new = str(row.old_number or ""), str(row.new_number or "")
         if self.lined is None:
             return old, new, ""
@@ -235,17 +228,12 @@ class _Frame:
         return self.labelled(row.new or (), "ins", url) + (self.labels.unended if unended else "")
 
     def labelled(self, spans: tuple[Span, ...], mark: str, url: str = "") -> str:
-        """Return a line as HTML, followed by the labels that the comparison has for this line. `url` is the page that
-        shows the whole line."""
+        """Return a line as HTML with its labels. `url` is the page that shows the whole line."""
         beside = self.diff.labels.get("".join(span.text for span in spans), ()) if self.diff.labels else ()
         return _text(spans, mark, url) + "".join(map(label, beside))
 
     def _end_differs(self, number: int | None, last: int) -> bool:
-        """Return whether line `number` is the last line of its text (`last`), and only one of the two texts ends with a
-        line feed.
-
-        The result is False if one of the texts is empty.
-        """
+        """Return whether `number` is the last line, and only one of the two texts ends with a line feed."""
         diff = self.diff
         return number == last and diff.old_no_newline != diff.new_no_newline and min(diff.old_lines, diff.new_lines) > 0
 
@@ -301,7 +289,7 @@ def _cells(kind: str, number: int | None, sign: str, text: str) -> str:
 
 
 def _gap(gap: Gap, frame: _Frame) -> str:
-    """Return the row for equal lines that are left out. With an `expand_url`, it links to the page that shows them."""
+    """Return the row for equal lines that are left out, with a link to `expand_url` if there is one."""
     frame.in_change = False
     words = ngettext("%(count)s unchanged line", "%(count)s unchanged lines", gap.count) % {"count": gap.count}
     text: str = escape(words)
@@ -322,11 +310,8 @@ def _at_line(url: str, number: int | None) -> str:
 
 
 def _text(spans: tuple[Span, ...], mark: str, url: str = "") -> str:
-    """Return a line as HTML, with signs for blanks that were added or removed.
-
-    A line that is too long for the page is cut, and ends with the number of missing characters; `url` is the page that
-    shows the whole line.
-    """
+    """Return a line as HTML, with signs for changed blanks. A long line is cut; `url` is the page that shows all of
+    it."""
     made: list[str] = []
     left = MOST_OF_LINE
     for number, span in enumerate(spans):
@@ -349,7 +334,7 @@ def _span(span: Span, text: str, mark: str) -> str:
 
 
 def _beginning(span: Span, mark: str, room: int) -> tuple[int, str]:
-    """Return the beginning of a span that fits in `room` bytes: the number of its characters, and its HTML."""
+    """Return how many characters of a span fit in `room` bytes, and their HTML."""
     shown = 0
     made: list[str] = []
     while shown < len(span.text):

@@ -38,8 +38,7 @@ def open_findings(memory: Memory) -> int:
 
 @register.simple_tag(takes_context=True)
 def first_findings(context: template.Context, memory: Memory) -> list[Item]:
-    """Return up to FEW open findings of a memory as items to show: the worst kinds first, and the oldest first within a
-    kind."""
+    """Return up to FEW open findings of a memory as items to show: the worst kinds first, then the oldest."""
     of_memory = Finding.objects.of_memory(memory.store_id, memory.pk).open().order_by(kinds.rank(), "id")
     ids = list(of_memory.values_list("pk", flat=True)[:FEW])
     return items_of(ids, context["request"].user, timezone.now()) if ids else []
@@ -47,8 +46,10 @@ def first_findings(context: template.Context, memory: Memory) -> list[Item]:
 
 @register.simple_tag(takes_context=True)
 def findings_in(context: template.Context, version: MemoryVersion) -> list[Item]:
-    """Return the open findings whose value is in `version`, at most FEW of them, in the order of `first_findings`. Only
-    the worst LOOKED_AT open findings of the version's memory are checked."""
+    """Return up to FEW open findings whose value is in `version`, in the order of `first_findings`.
+
+    Only the worst LOOKED_AT open findings of the memory are checked.
+    """
     of_memory = Finding.objects.of_memory(version.store_id, version.memory_id).open().order_by(kinds.rank(), "id")
     ids = list(of_memory.values_list("pk", flat=True)[:LOOKED_AT])
     items = items_of(ids, context["request"].user, timezone.now()) if ids else []

@@ -45,8 +45,7 @@ def scripts() -> SafeString:
 
 @register.simple_tag
 def icon(name: str, label: str = "") -> SafeString:
-    """Return an icon of the sprite. Without a label the icon is decorative; with a label it is an image that screen
-    readers call by this label."""
+    """Return an icon of the sprite. With a `label`, it is an image that screen readers call by this label."""
     meaning = format_html('role="img" aria-label="{}"', label) if label else mark_safe('aria-hidden="true"')
     return format_html(
         '<svg class="icon icon-{}" {}><use href="{}#{}"></use></svg>', name, meaning, static("icons.svg"), name
@@ -55,10 +54,7 @@ def icon(name: str, label: str = "") -> SafeString:
 
 @register.simple_tag
 def avatar(kind: str, name: str) -> SafeString:
-    """Return the mark before an actor's name: the initials of a person, or an icon for any other actor.
-
-    Screen readers skip the mark, because the name is next to it.
-    """
+    """Return the mark before an actor's name: the initials of a person, or an icon. Screen readers skip it."""
     inner = icon(ACTOR_ICONS[kind]) if kind in ACTOR_ICONS else initials(name)
     return format_html('<span class="avatar avatar-{}" dir="auto" aria-hidden="true">{}</span>', kind, inner)
 
@@ -68,10 +64,7 @@ register.filter("act", act_words)
 
 @register.filter
 def initials(name: str) -> str:
-    """Return the initials of a name: `AL` for `Ada Lovelace`, `A` for `ada@example.com`.
-
-    They are `?` if no word of the name begins with a letter or a digit.
-    """
+    """Return the initials of a name: `AL` for `Ada Lovelace`, `A` for `ada@example.com`, or `?` if there are none."""
     words = [word for word in name.partition("@")[0].split() if word[0].isalnum()]
     letters = [words[0][0], words[-1][0]] if len(words) > 1 else [word[0] for word in words]
     return "".join(letters).upper() or "?"
@@ -86,7 +79,7 @@ def size(count: int) -> str:
 
 @register.simple_tag
 def relative_time(moment: datetime | None, now: datetime | None = None) -> SafeString | str:
-    """Return how long ago (or ahead) a moment is, with the exact time in the person's zone as title; empty for None."""
+    """Return how long ago (or ahead) a moment is, with the exact time as title; "" for None."""
     if moment is None:
         return ""
     return _time_element(moment, ago(moment, now or timezone.now()), exactly(moment))
@@ -106,8 +99,7 @@ def exact_time(moment: datetime | None) -> SafeString | str:
 
 @register.simple_tag
 def exact_and_ago(moment: datetime | None) -> SafeString | str:
-    """Return the moment in the person's zone, to the second. If it is less than RELATIVE_DAYS away, also say how long
-    ago it is. Return an empty text for None."""
+    """Return the moment in the person's zone, to the second, and how long ago a recent one is. "" for None."""
     if moment is None:
         return ""
     now = timezone.now()
@@ -118,10 +110,7 @@ def exact_and_ago(moment: datetime | None) -> SafeString | str:
 
 @register.simple_tag(takes_context=True)
 def current(context: template.Context, url: str, section: str = "") -> SafeString | str:
-    """Return `aria-current` for a link to the current page or to its section; else an empty text.
-
-    The section of a page is known from the page's address, or from `section` in its context.
-    """
+    """Return `aria-current` for a link to the current page or to its section; else an empty text."""
     request = context.get("request")
     path = request.path if request else ""
     if url == path:
@@ -132,8 +121,7 @@ def current(context: template.Context, url: str, section: str = "") -> SafeStrin
 
 @register.simple_tag(takes_context=True)
 def page_of_form(context: template.Context, *, query: bool = False) -> str:
-    """Return the address to which a form on this page leads back. With `query`, it includes the query of the page's
-    address."""
+    """Return the address to which a form on this page leads back; with `query`, including its query."""
     request = context.get("request")
     return page_of(request, query=query) if request else ""
 
@@ -152,10 +140,8 @@ def theme(context: template.Context) -> str:
 
 @register.filter
 def field_kind(field: BoundField) -> str:
-    """Return the layout of a form field.
-
-    It is `check` (box before its label), `set` (several inputs with a legend) or `plain`.
-    """
+    """Return the layout of a form field: `check` (box before its label), `set` (several inputs with a legend) or
+    `plain`."""
     if field.use_fieldset:
         return "set"
     return "check" if field.widget_type == "checkbox" else "plain"
@@ -199,8 +185,10 @@ def editor_phrases() -> str:
 
 
 def ago(moment: datetime, now: datetime) -> str:
-    """Return the time between a moment and now in one unit, rounded down: `3 minutes ago` or `in 2 days`. Return a date
-    if the moment is more than RELATIVE_DAYS away."""
+    """Return the time between a moment and now, rounded down: `3 minutes ago` or `in 2 days`.
+
+    Return a date if the moment is more than RELATIVE_DAYS away.
+    """
     seconds = int(abs(now - moment).total_seconds())
     if seconds < MINUTE:
         return _("just now") if moment <= now else _("in a moment")

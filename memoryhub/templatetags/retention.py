@@ -18,32 +18,26 @@ register = template.Library()
 
 @register.simple_tag
 def kept_of(memory: Memory) -> Kept:
-    """Return which holds and pins keep a memory, and what retention policies will do to the memory, by two indexed
-    queries."""
+    """Return which holds and pins keep a memory, and what retention policies will do to it."""
     return retention_due.kept(memory, timezone.now())
 
 
 @register.simple_tag
 def holds_over(store: MemoryStore, path: str, memory: str = "") -> list[Hold]:
-    """Return what keeps the directory `path`, or the memory with the id `memory`: the legal hold if there is one, then
-    the pin if there is one."""
+    """Return the legal hold and the pin, if any, that keep the directory `path` or the memory with the id `memory`."""
     return retention_due.over(store.pk, memory, path, timezone.now())
 
 
 @register.simple_tag
 def hold_fixing(store: MemoryStore, path: str, memory: str = "") -> list[held.Kept]:
-    """Return a list with the legal hold that forbids renaming the directory `path`, or the memory with the id `memory`.
-    The list is empty if nothing forbids it."""
+    """Return a list with the legal hold that forbids renaming this directory or memory; empty if nothing forbids it."""
     found = held.fixing(store, path, timezone.now(), memory)
     return [found] if found else []
 
 
 @register.simple_tag(takes_context=True)
 def kept_in_trash(context: template.Context, memory: Memory) -> Kept:
-    """Return which holds and policies keep a memory in the trash, and until when.
-
-    The policies and the holds of the store are loaded once per page.
-    """
+    """Return which holds and policies keep a memory in the trash, and until when."""
     rules: tuple[list[Policy], Holds, datetime] | None = context.get("_rules")
     if rules is None:
         now = timezone.now()

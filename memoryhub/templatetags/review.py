@@ -21,8 +21,7 @@ def review_of(context: template.Context, version: MemoryVersion, compares: bool 
 
 @register.simple_tag
 def older_waiting(memory: Memory) -> int:
-    """Return how many of the last LOOK_BACK versions of a memory await review. If the newest version awaits review
-    itself, return 0."""
+    """Return how many of the last LOOK_BACK versions of a memory await review; 0 if the newest does."""
     if memory.head.awaits_review:
         return 0
     last = MemoryVersion.objects.of_memory(memory).filter(number__gt=memory.version_count - LOOK_BACK)

@@ -19,10 +19,9 @@ register = template.Library()
 
 @dataclass(frozen=True, slots=True)
 class Menu:
-    """The saved views of a page.
+    """The saved views of a page. `current` is the view with the page's current filter.
 
-    `current` is the view with the page's current filter, and `save_url` is the address at which that filter can be
-    saved.
+    `save_url` is the address at which that filter can be saved.
     """
 
     rows: list[Row]
@@ -32,9 +31,9 @@ class Menu:
 
 @register.simple_tag(takes_context=True)
 def saved_views(context: Context, page: str) -> Menu | None:
-    """Return the saved views of a page, or None if its filters cannot be saved.
+    """Return the saved views of a page; None if its filters cannot be saved.
 
-    If the page belongs to a store, only the views of the `store` in the context are returned.
+    For a page of a store, these are the views of the `store` in the context.
     """
     request: Request | None = context.get("request")
     store: MemoryStore | None = context.get("store") if page in PAGES and PAGES[page].of_store else None

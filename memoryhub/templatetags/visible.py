@@ -1,5 +1,4 @@
-"""Template filters for texts that an agent may have written. Every such text passes through them on its way to a
-page."""
+"""Template filters for texts that an agent may have written. Every such text on a page passes through them."""
 
 import re
 
@@ -26,8 +25,7 @@ def is_right_to_left(text: str) -> bool:
 def visible(value: object, show: str = "") -> SafeString:
     """Return the text escaped, with hidden characters as labelled boxes.
 
-    `|visible:"whitespace"` also shows spaces and tabs. In a single line each right-to-left name is isolated, so that a
-    path keeps the order of its names.
+    `|visible:"whitespace"` also shows spaces and tabs. Right-to-left names in a line keep their order.
     """
     text = str(value)
     if show or "\n" in text or not _RIGHT_TO_LEFT.search(text):

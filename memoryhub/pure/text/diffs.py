@@ -197,8 +197,7 @@ def _drop_end(lines: list[str]) -> bool:
 
 
 def _changes(texts: _Texts, budget: Budget, old_no_newline: bool, new_no_newline: bool) -> list[Area]:
-    """Return the areas that differ, in order. If only one text lacks the final line feed, its last line differs from
-    every line of the other text."""
+    """Return the areas that differ, in order. A last line without a line feed differs from the same line with one."""
     old, new = texts.old, texts.new
     if texts.ignore_whitespace:
         old, new = [_without_space(line) for line in old], [_without_space(line) for line in new]
@@ -231,10 +230,8 @@ def _parts(texts: _Texts, changes: Sequence[Area], context: int | None) -> Itera
 
 
 def _equal(texts: _Texts, where: Where, top: int | None, bottom: int | None) -> Iterator[Row | Gap]:
-    """Yield equal lines: the first `top`, a gap, and the last `bottom`. If `top` or `bottom` is None, yield all lines.
-
-    A gap of one line is shown as the line, which takes no more room.
-    """
+    """Yield equal lines: the first `top`, a gap, and the last `bottom`. If `top` or `bottom` is None, yield all
+    lines."""
     i, i_end, j = where
     count = i_end - i
     hidden = 0 if top is None or bottom is None else count - top - bottom
@@ -257,8 +254,7 @@ def _plain(line: str) -> tuple[Span, ...]:
 
 
 def _changed(texts: _Texts, area: Area) -> Iterator[Row]:
-    """Yield the rows of a change. Similar lines are paired; the lines between these pairs are put side by side, in
-    order."""
+    """Yield the rows of a change. Similar lines are paired."""
     i, i_end, j, j_end = area
     old, new = [_Words(line) for line in texts.old[i:i_end]], [_Words(line) for line in texts.new[j:j_end]]
     x = y = 0
@@ -307,17 +303,13 @@ class _Words:
         self.letters = sum(map(len, self.distinct))
 
     def likeness(self, other: "_Words") -> float:
-        """Return how alike two lines are, from 0 to 1: the share of their letters that are in words which both lines
-        have."""
+        """Return how alike two lines are, from 0 to 1: the share of their letters that are in common words."""
         letters = self.letters + other.letters
         return 2 * sum(map(len, self.distinct & other.distinct)) / letters if letters else 0
 
 
 def _became(old: Sequence[_Words], new: Sequence[_Words], budget: Budget) -> list[tuple[int, int]]:
-    """Return the best pairing of similar lines as pairs (old, new), in order.
-
-    If finding the best pairing is too much work, similar lines at the same place are paired.
-    """
+    """Return the best pairing of similar lines as pairs (old, new), in order."""
     if len(old) == 1 == len(new) or not budget.take(len(new) * sum(10 + len(words.distinct) for words in old)):
         together = range(min(len(old), len(new)))
         return [(step, step) for step in together if old[step].likeness(new[step]) > SIMILAR]
@@ -346,8 +338,7 @@ def _path(best: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
 
 
 def _marked(old: Sequence[str], new: Sequence[str], texts: _Texts) -> tuple[tuple[Span, ...], tuple[Span, ...]]:
-    """Return the spans of two lines, marked where their words differ. Blanks between two marked words are marked
-    too."""
+    """Return the spans of two lines, marked where their words differ."""
     kept_old, kept_new = [False] * len(old), [False] * len(new)
     for i, j, count in common_runs(old, new, texts.words):
         inside = i and j and i + count < len(old) and j + count < len(new)

@@ -66,7 +66,7 @@ LONGEST_PHRASE = 4 + MOST_WORDS_OF_A_NAME
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """One word or quoted phrase; `written` is how it was typed, with its key (which may begin with NOT) and quotes."""
+    """One word or quoted phrase. `written` is how it was typed, with its key and quotes."""
 
     written: str
     text: str
@@ -80,10 +80,8 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A filter: its key, which may begin with NOT, its value, and the words that were typed for it.
-
-    The key of a word to search for is empty.
-    """
+    """A filter: its key (which may begin with NOT; "" for a word to search for), its value, and the words typed for
+    it."""
 
     key: str
     value: str
@@ -99,8 +97,7 @@ the filter for this author, and the number of words of the name; else None."""
 
 
 def words_in(typed: str) -> Iterator[Word]:
-    """Yield the words of a filter, in order. A comma after `key:value` or after a word in quotes is no part of that
-    word."""
+    """Yield the words of a filter, in order. A comma after `key:value` or after quotes is left out."""
     for match in _WORD.finditer(typed):
         negation, key, quoted, plain = match.groups()
         written = match[0]
@@ -124,8 +121,7 @@ def as_value(value: str) -> str:
 def understood(words: Sequence[Word], keys: Container[str], names: Names, verbs: Verbs) -> list[Word | Term]:
     """Return the words in order, with filters in place of the phrases that mean one.
 
-    Only phrases whose key is in `keys` are understood, and nothing in quotes. A comma may follow a phrase. A verb
-    before “by” that is not in `verbs` remains a word.
+    Only phrases whose key is in `keys` are understood, and nothing in quotes. A verb before “by” must be in `verbs`.
     """
     parts: list[Word | Term] = []
     at = 0
@@ -142,12 +138,8 @@ def understood(words: Sequence[Word], keys: Container[str], names: Names, verbs:
 
 
 def _parts(found: Found, typed: Sequence[Word], verbs: Verbs) -> list[Word | Term]:
-    """Return the words `typed` as filters. They are a phrase that means the filter `found`, perhaps after a verb and
-    “by”, as in “approved by Ada”.
-
-    A verb before “by” becomes a filter or a word of its own, unless it adds nothing to the author. A “not” before such
-    a verb remains a word, because filters cannot express it.
-    """
+    """Return the words `typed` as filters. They mean the filter `found`, perhaps after a verb and “by”, as in “approved
+    by Ada”."""
     key, value, _count = found
     at = 1 if typed[0].text.lower() == "not" else 0
     verb = typed[at].text.lower()
@@ -243,9 +235,8 @@ def _place_or_time(first: str, words: Sequence[Word]) -> Found | None:
 
 
 def _edge(first: str, words: Sequence[Word]) -> Found | None:
-    """Return the filter that `words` mean after the word `first`, if they begin with a day, or with a day and a time
-    such as “2026-01-31 14:30”. After “since” it is the filter for the start, otherwise the one for the end. Return None
-    if they do not begin so."""
+    """Return the filter that `words` mean after the word `first`, such as “since”, if they begin with a day; else
+    None."""
     second = words[0].text
     if _MOMENT.fullmatch(second):
         return "from" if first == "since" else "to", second, 2
@@ -258,7 +249,7 @@ def _edge(first: str, words: Sequence[Word]) -> Found | None:
 
 
 def _length(words: Sequence[Word]) -> str | None:
-    """Return the value of a length that the first two words name, such as 7d of “7 days” and 1w of “a week”."""
+    """Return the length that the first two words name, such as 7d for “7 days” and 1w for “a week”. None: no length."""
     if len(words) < 2 or not (words[0].is_plain and words[1].is_plain):
         return None
     count, unit = words[0].text.lower(), UNITS.get(words[1].text.lower())

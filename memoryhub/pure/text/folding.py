@@ -1,8 +1,7 @@
-"""Folds texts for search, and maps the positions found back to the original text. No database takes part.
+"""Folds texts for search, and maps the positions found back to the original text.
 
-A text is folded by NFKC and then by case, so that `ＡＢＣ`, `abc` and `Abc` are equal. This can change its length: `ß`
-becomes `ss`, and `か` with U+3099 becomes one letter. It neither adds nor removes a line feed, so both forms have the
-same lines. A match always covers whole characters of the original, with their marks.
+A text is folded by NFKC and then by case, so that `ＡＢＣ`, `abc` and `Abc` are equal. This can change its length,
+but not its lines. A match always covers whole characters of the original, with their marks.
 """
 
 import unicodedata
@@ -62,8 +61,7 @@ def fold(text: str) -> str:
 
 
 def pieces(line: str) -> Iterator[str]:
-    """Yield a line in pieces that can be folded separately. Where possible they are cut before a character that does
-    not join the one before it."""
+    """Yield a line in pieces that can be folded separately."""
     start = 0
     while len(line) - start > PIECE:
         end = next((end for end in range(start + PIECE, start, -1) if begins(line[end])), start + PIECE)
@@ -82,8 +80,8 @@ def begins(character: str) -> bool:
 
 
 def spans(line: str, words: Sequence[str], most: int = 100) -> list[Span]:
-    """Return the columns at which a line has the folded words: at most `most` matches, in order. Matches that touch or
-    overlap are joined."""
+    """Return the columns at which a line has the folded words: at most `most`, in order. Overlapping matches are
+    joined."""
     folded = fold(line)
     found = sorted(place for word in words for place in _places(folded, word, most))
     return joined(_originals(line, folded, found[:most]))
@@ -101,8 +99,7 @@ def joined(found: Sequence[Span]) -> list[Span]:
 
 
 def found_lines(text: str, words: Sequence[str]) -> tuple[list[list[int]], bool]:
-    """Return two values: for each word the lines that contain it, counted from 0; and whether counting stopped
-    early."""
+    """Return for each word the lines that contain it, from 0, and whether counting stopped early."""
     folded, over = fold(text), False
     numbers = []
     for word in words:
@@ -126,16 +123,14 @@ def _lines_with(folded: str, word: str) -> Iterator[int]:
 
 
 def chosen_lines(numbers: Sequence[Sequence[int]], most: int) -> list[int]:
-    """Return the numbers of at most `most` matching lines to show, in order: the first match of each word, then the
-    first other lines."""
+    """Return the numbers of at most `most` lines to show: the first match of each word, then the first other lines."""
     firsts = [of_word[0] for of_word in numbers if of_word]
     rest = sorted({number for of_word in numbers for number in of_word})
     return sorted(list(dict.fromkeys([*firsts, *rest]))[:most])
 
 
 def window(line: str, found: Sequence[Span]) -> Span:
-    """Return the part of a line to show, as columns. It has at most LONGEST_LINE characters, and in a longer line
-    begins a little before the first match."""
+    """Return the part of a line to show, as columns: at most LONGEST_LINE characters, around the first match."""
     if len(line) <= LONGEST_LINE:
         return 0, len(line)
     start = max(0, found[0][0] - BEFORE_FOUND) if found else 0
@@ -165,8 +160,7 @@ def _originals(line: str, folded: str, found: Sequence[Span]) -> list[Span]:
 
 @dataclass(slots=True)
 class _Places:
-    """Where the pieces of a line begin, in the line and in its folded form. The inside of a piece is examined when it
-    is needed."""
+    """Where the pieces of a line begin, in the line and in its folded form."""
 
     parts: list[str]
     starts: list[int]
@@ -197,8 +191,7 @@ class _Places:
         return piece, position - self.folded_starts[piece]
 
     def _inner(self, piece: int) -> tuple[list[int], list[int]]:
-        """Return where each character with its marks begins: in the piece, and in its folded form. Both lists end with
-        the length."""
+        """Return where each character begins, in the piece and in its folded form. Both lists end with the length."""
         if piece not in self.inner:
             part = self.parts[piece]
             originals = [at for at, character in enumerate(part) if at == 0 or begins(character)] + [len(part)]

@@ -1,4 +1,4 @@
-"""Hunks: the areas of lines in which one text differs from another. A text can also be made with only some of them."""
+"""Hunks: the areas of lines in which two texts differ. A text can also be made with only some of them."""
 
 from collections.abc import Collection, Iterator, Sequence
 
@@ -29,10 +29,9 @@ def with_some(old: str, new: str, left_out: Collection[int]) -> str:
 
 
 def had(old: str, new: str, made: str) -> list[bool] | None:
-    """Return for each hunk of two texts whether the text `made` has it. `made` must be the old text with some of the
-    hunks.
+    """Return for each hunk of two texts whether the text `made` has it.
 
-    Return None if it is not such a text, or if it would take too long to find out.
+    Return None if `made` is not the old text with some hunks, or if it takes too long to find out.
     """
     missing = _missing_end(old, new)
     before, after, lines = (lines_of(text + missing) for text in (old, new, made))
@@ -49,10 +48,7 @@ def had(old: str, new: str, made: str) -> list[bool] | None:
 
 
 def _missing_end(old: str, new: str) -> str:
-    """Return the line feed to add to both texts if both lack it at their end; otherwise "".
-
-    Without it, their last lines would differ from equal lines in the middle of a text.
-    """
+    """Return the line feed to add to both texts if both lack it at their end; otherwise ""."""
     return "\n" if old and new and not old.endswith("\n") and not new.endswith("\n") else ""
 
 
@@ -61,8 +57,7 @@ def _further(
 ) -> Iterator[tuple[int, tuple[bool, ...]]]:
     """Yield (position, decisions) for each position in `lines` that one more step reaches.
 
-    `reached` has the positions before the step, with the decisions on the way there. `steps` has the lines of each
-    possible step, and its decision.
+    `reached` is {position before the step: decisions so far}. `steps` has (lines, decision) of each possible step.
     """
     for place, taken in reached.items():
         for step, takes in steps:

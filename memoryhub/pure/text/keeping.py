@@ -1,8 +1,7 @@
 """Shortens calls that changed nothing, before they are stored. A large input is stored in part, with its size.
 
-An agent may send any input, and be refused any number of times. Whole inputs of such calls would fill the disk, and no
-limit of the memories would apply. No digest of the whole is stored: it could confirm guesses at a text that is erased
-later.
+Otherwise refused calls could fill the disk. No digest of the whole is stored, because it could confirm guesses at a
+text that is erased later.
 """
 
 import json
@@ -25,11 +24,10 @@ _to_json = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
 
 
 def in_part(text: str, whole: Collection[str] = ()) -> str:
-    """Return the JSON text of an input as it is stored, with at most about MOST bytes. The parameters in `whole` are
-    not shortened and do not count.
+    """Return the JSON text of an input as it is stored, with at most about MOST bytes. Parameters in `whole` are kept.
 
-    A shortened input becomes an array of two objects: the rest of the input, and the size of the original in
-    bytes. An agent cannot send such an array, because an input is an object.
+    A shortened input becomes an array of two objects: the rest of the input, and the size of the original in bytes. An
+    agent cannot send an array.
     """
     if len(text) <= MOST:
         return text
@@ -50,8 +48,7 @@ def in_part(text: str, whole: Collection[str] = ()) -> str:
 
 
 def _cut(value: Any, room: int) -> Any:
-    """Return a value that takes at most `room` bytes of JSON. A longer string is cut; any other longer value becomes
-    None."""
+    """Return a value that takes at most `room` bytes of JSON. A longer string is cut; another value becomes None."""
     if len(_to_json(value)) <= room:
         return value
     return cut(value, room) if isinstance(value, str) and room > 2 else None
@@ -60,8 +57,7 @@ def _cut(value: Any, room: int) -> Any:
 def cut(value: str, room: int) -> str:
     """Return the beginning of a string, in at most `room` bytes of JSON.
 
-    If possible, it ends at the end of a line, otherwise of a sentence, otherwise of a word, because an erasure would
-    not find half a name.
+    If possible, it ends with a line, a sentence or a word, because an erasure would not find half a name.
     """
     kept = _begin(value, room)
     return kept if kept == value else kept[: _end_of_a_piece(kept)]
@@ -75,7 +71,7 @@ def _begin(value: str, room: int) -> str:
 
 
 def _end_of_a_piece(text: str) -> int:
-    """Return where the last complete piece of a text ends, at most _NEAR characters before the end of the text."""
+    """Return where the last complete piece of a text ends, near its end."""
     start = max(0, len(text) - _NEAR)
     for piece in _PIECES:
         ends = [found.start() for found in piece.finditer(text, start)]
@@ -98,7 +94,7 @@ def of_parts(kept: Any, size: int) -> list[Any]:
 
 
 def short_answer(answer: str, quoted: str) -> str:
-    """Return an answer as it is stored. In a long answer, a mark replaces the string `quoted`, and then the end is cut.
+    """Return an answer as it is stored. In a long answer, the string `quoted` is replaced, and then the end is cut.
 
     `whole_answer` puts the quoted string back.
     """
@@ -110,8 +106,7 @@ def short_answer(answer: str, quoted: str) -> str:
 def short_listing(answer: str) -> str:
     """Return the listing of a directory as it is stored.
 
-    A long listing is cut after its last complete line that fits into MOST bytes of JSON; then follows the size of the
-    whole. No path is cut in the middle, because a redaction would not find a part of a path.
+    A long listing is cut after a complete line, within MOST bytes of JSON. The size of the whole then follows.
     """
     if len(answer) <= MOST and len(_to_json(answer)) <= MOST:
         return answer
@@ -119,7 +114,7 @@ def short_listing(answer: str) -> str:
 
 
 def whole_answer(kept: str, quoted: str) -> str:
-    """Return the answer that `short_answer` shortened to `kept`, with the quoted string in place of its mark."""
+    """Return the stored answer `kept` with the string `quoted` in place of its mark."""
     return kept.replace(mark(quoted), quoted) if len(quoted) > _LEAST else kept
 
 
@@ -129,11 +124,10 @@ def is_cut(kept: str) -> bool:
 
 
 def size_of_cut(kept: str, in_part: bool) -> str | None:
-    """Return the size in bytes of the whole answer, which is written in its stored beginning. None if the whole answer
-    is stored.
+    """Return the size in bytes of the whole answer, which is written in its stored beginning. None if it is stored
+    whole.
 
-    `in_part` says that the input of the call is kept in part: only then is the answer of a refused call cut. A cut
-    listing ends with a line of its own, which no path can contain.
+    `in_part`: the input of the call is kept in part. Only then is the answer of a refused call cut.
     """
     end = _END.search(kept) if len(kept) > _LEAST else None
     return end[1] if end and (in_part or kept[end.start() - 1] == "\n") else None

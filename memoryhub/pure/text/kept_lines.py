@@ -1,4 +1,4 @@
-"""Whether some lines of a text are kept as they are in a changed text, and where they are in later texts."""
+"""Finds lines of a text again in later texts, and whether a change keeps them as they are."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -8,15 +8,19 @@ from memoryhub.pure.text.line_sets import LineSet, Moves
 
 
 def are_kept(old: str, new: str, lines: Sequence[int], work: Work) -> bool:
-    """Return whether no line of `lines` (numbers of the old text, from 1, in order) is changed or removed in the new
-    text, and no new line separates them. Also False if it takes too much work to find out."""
+    """Return whether the new text keeps these lines of the old text (from 1, in order) together and unchanged.
+
+    Also False if it takes too much work to find out.
+    """
     later = list(_moves(old, new, work).after(LineSet.of(lines)))
     return len(later) == len(lines) and len({now - then for then, now in zip(lines, later, strict=True)}) <= 1
 
 
 def where(old: str, new: str, lines: Sequence[int], work: Work) -> list[int]:
-    """Return the numbers that `lines` (numbers of the old text, from 1) have in the new text. Lines that replaced some
-    of them are included. With too little work left, further lines may be included."""
+    """Return the numbers in the new text of `lines` of the old text (from 1), or of the lines that replaced them.
+
+    With too little work left, further lines may be included.
+    """
     areas = changes(ended(old), ended(new), work)
     before = LineSet.of(lines)
     changed = [(j + 1, j_end) for i, i_end, j, j_end in areas if j < j_end and before.within(i + 1, i_end)]
@@ -26,8 +30,7 @@ def where(old: str, new: str, lines: Sequence[int], work: Work) -> list[int]:
 def where_in_last(texts: Sequence[str], lines: Sequence[int], work: Work) -> list[int]:
     """Return the numbers that `lines` of the first text have in the last text.
 
-    The lines are followed through the texts between. If none of them is left on this way (someone removed the lines and
-    brought them back), the first text is compared with the last text.
+    The lines are followed through the texts between. If none is left, the first and the last text are compared.
     """
     now = lines
     for old, new in pairwise(texts):

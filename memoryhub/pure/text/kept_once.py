@@ -1,7 +1,6 @@
-"""The input of a call that wrote a text which its memory version has, too. It is stored without that text.
+"""Stores the input of a call without the text that its memory version has, too.
 
-A mark says where the text was, so the exact input is put together again from what is stored and from the text. JSON
-never begins with this mark, so what was stored whole is read as it is.
+A mark says where the text was. JSON never begins with this mark, so an input that was stored whole is read as it is.
 """
 
 import re
@@ -23,8 +22,7 @@ _to_json = compact_json.writer()
 
 
 def lean(input: str, text: str) -> str:
-    """Return the JSON text of an input as it is stored: with a mark in place of the parameter `file_text` if that is
-    exactly `text`."""
+    """Return an input as it is stored: with a mark in place of its parameter `file_text` if that is exactly `text`."""
     if len(text) < LEAST or "\0" in text:
         return input
     at, quoted = input.find(_KEY) + len(_KEY), _to_json(text)
@@ -34,10 +32,9 @@ def lean(input: str, text: str) -> str:
 
 
 def whole(value: str) -> str:
-    """Return the input of an entry, put together from `value`. If the stored input has a mark, `value` is the stored
-    input, BREAK and the text of the version; otherwise it is the stored input alone.
+    """Return the whole input of an entry.
 
-    A value that no hub has written is returned as it is, because it matches no commitment.
+    `value` is the stored input. If this has a mark, BREAK and the text of the version follow it in `value`.
     """
     stored = _STORED.match(value) if value.startswith(MARK) else None
     if stored is None:

@@ -76,7 +76,7 @@ class LineSet(Collection[int]):
 
 
 class Moves:
-    """Where the lines of an old text are in the new one. `areas` are the differences between the two texts."""
+    """Where the lines of an old text are in the new one. `areas` are the differences between the texts."""
 
     def __init__(self, areas: Sequence[Area]) -> None:
         self.added = LineSet.of_runs((j + 1, j_end) for _i, _i_end, j, j_end in areas if j < j_end)
@@ -89,8 +89,7 @@ class Moves:
         self._ends.append(float("inf"))
 
     def after(self, lines: LineSet) -> LineSet:
-        """Return the numbers that `lines`, which are lines of the old text, have in the new text. Lines that the new
-        text no longer has are left out."""
+        """Return the numbers in the new text of these lines of the old text. Lines that are gone are left out."""
         return LineSet.of_runs(run for first, last in lines.runs for run in self._moved(first, last))
 
     def _moved(self, first: int, last: int) -> Iterator[Run]:

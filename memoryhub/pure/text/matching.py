@@ -36,9 +36,8 @@ class Budget:
 class Work:
     """How much work is left for all comparisons of one request, in units of about a microsecond.
 
-    It counts characters, lines and pairs, never time, so the same texts cost the same on every machine. The first
-    comparison of a request is always made, because each is bounded by itself. A later one is made only if enough work
-    is left.
+    Characters, lines and pairs are counted, never time. The first comparison of a request is always made. A later one
+    is made only if enough work is left.
     """
 
     left: int
@@ -94,11 +93,8 @@ def differing(runs: Sequence[Run], old_end: int, new_end: int) -> list[Area]:
 
 
 def _pairs(old: Sequence[str], new: Sequence[str], area: Area, budget: Budget, splits: int) -> list[Pair]:
-    """Return pairs (old, new) of equal elements of an area, in order.
-
-    They are the pairs at the common start and at the common end of the area, and the longest chain between these. If
-    finding the longest chain is too much work, they are the longest chains of parts of the area.
-    """
+    """Return pairs (old, new) of equal elements of an area, in order: the longest chain, if that is not too much
+    work."""
     i, i_end, j, j_end = inner = _trimmed(old, new, area)
     head = list(zip(range(area[0], i), range(area[2], j), strict=True))
     tail = list(zip(range(i_end, area[1]), range(j_end, area[3]), strict=True))
@@ -115,8 +111,7 @@ def _pairs(old: Sequence[str], new: Sequence[str], area: Area, budget: Budget, s
 
 
 def _pairs_of_parts(old: Sequence[str], new: Sequence[str], area: Area, budget: Budget, splits: int) -> list[Pair]:
-    """Return the pairs of a large area. The area is cut at elements that occur exactly once on each side; without such
-    elements there are no pairs."""
+    """Return the pairs of a large area, which is cut at elements that occur once on each side; without them, none."""
     anchors = _anchors(old, new, area) if splits else []
     if not anchors:
         budget.passed = True
@@ -148,10 +143,10 @@ def _anchors(old: Sequence[str], new: Sequence[str], area: Area) -> list[Pair]:
 
 
 def _longest(candidates: Sequence[tuple[int, Sequence[int]]]) -> list[Pair]:
-    """Return the longest chain of pairs that rises on both sides, after Hunt and Szymanski: one bisection per pair.
+    """Return the longest chain of pairs that rises on both sides (Hunt and Szymanski).
 
-    A candidate has an old position, and the new positions of the elements that equal the one there. The candidates are
-    in rising order of their old positions. The new positions of one candidate are in falling order.
+    A candidate is (old position, new positions of equal elements). Old positions rise; new positions of a candidate
+    fall.
     """
     ends: list[int] = []
     chains: list[tuple[int, int, object]] = []
@@ -177,10 +172,9 @@ def _unlinked(chain: object) -> list[Pair]:
 
 
 def slid(runs: Sequence[Run], old: Sequence[str], new: Sequence[str]) -> list[Run]:
-    """Return the runs of equal lines, with each addition or removal between two of them moved to where it reads best.
+    """Return the runs of equal lines, with each addition or removal between them moved to where it reads best.
 
-    If a section was added before another one, there are two correct ways to show the change: as this section with the
-    blank line after it, or as its end with the beginning of the next section. The first is what a person wrote.
+    For example, an added section begins with its heading, and ends with the blank line after it.
     """
     result = list(runs)
     for position in range(len(result) - 1):
@@ -197,10 +191,7 @@ def slid(runs: Sequence[Run], old: Sequence[str], new: Sequence[str]) -> list[Ru
 
 
 def _shift(lines: Sequence[str], first: int, end: int, most_up: int, most_down: int) -> int:
-    """Return by how many lines to move the lines [first, end) down (negative: up), so that they have their best start.
-
-    If several starts are equally good, the lowest one is taken.
-    """
+    """Return by how many lines to move the lines [first, end) down (negative: up), so that they start best."""
     up = down = 0
     while up < most_up and lines[first - 1 - up] == lines[end - 1 - up]:
         up += 1
@@ -210,7 +201,7 @@ def _shift(lines: Sequence[str], first: int, end: int, most_up: int, most_down: 
 
 
 def _start_rank(lines: Sequence[str], first: int) -> int:
-    """Return how natural it is that a change begins at this line: 2 at a heading, 1 after a blank line, else 0."""
+    """Return how natural a start of a change this line is: 2 at a heading, 1 after a blank line, else 0."""
     if lines[first].startswith("#"):
         return 2
     return 1 if first and lines[first].strip() and not lines[first - 1].strip() else 0

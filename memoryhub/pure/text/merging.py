@@ -1,7 +1,7 @@
 """A three-way merge, line by line: the changes that two sides made to the same text, with bounded work.
 
-A change that one side made is taken, and so is a change that both made alike. Where both changed the same or adjacent
-lines differently, the result is a conflict with the lines of all three texts.
+A change of one side is taken, and one that both sides made alike. Where both changed the same or adjacent lines
+differently, the result is a conflict with the lines of all three texts.
 """
 
 import re
@@ -50,7 +50,7 @@ class Merge:
         return self.settled(lambda conflict: "")
 
     def settled(self, settle: Callable[[Conflict], str]) -> str:
-        """Return the text in which each conflict is replaced by the result of `settle`, which is called in order."""
+        """Return the text in which `settle`, called in order, replaces each conflict."""
         return joined(part if isinstance(part, str) else settle(part) for part in self.parts)
 
     @property
@@ -65,10 +65,7 @@ class Merge:
 
 
 def merge(base: str, mine: str, theirs: str, *, work: Work | None = None) -> Merge:
-    """Return the changes of both sides in one text, taking the cost of matching lines from `work`.
-
-    Lines end at line feeds only. If one side is the base, nothing is compared.
-    """
+    """Return the changes of both sides in one text. The cost of matching lines is taken from `work`."""
     if base in (mine, theirs):
         only = theirs if mine == base else mine
         return Merge((only,) if only else ())
@@ -85,8 +82,7 @@ def merge(base: str, mine: str, theirs: str, *, work: Work | None = None) -> Mer
 def overruled(conflict: Conflict, work: Work | None = None) -> str:
     """Return both sides' changes line by line: lines that either removed are gone, lines that either added are kept.
 
-    Where both replaced the same lines, only those of `theirs` are kept. The cost of matching lines is taken from
-    `work`.
+    Where both replaced the same lines, those of `theirs` are kept. The cost is taken from `work`.
     """
     base, mine, theirs = lines_of(conflict.base), lines_of(conflict.mine), lines_of(conflict.theirs)
     right = changes(base, theirs, work)
@@ -105,7 +101,7 @@ def overruled(conflict: Conflict, work: Work | None = None) -> str:
 
 
 def _by_line(area: Area) -> list[Area]:
-    """Split an area into single lines if it replaces lines by the same number of lines. Otherwise return it alone."""
+    """Split an area into single lines if it replaces lines by the same number of lines."""
     first, end, start, stop = area
     if end - first != stop - start:
         return [area]
@@ -130,8 +126,10 @@ def mark_for(*texts: str) -> int:
 
 
 def unmarked(text: str, mark: int) -> Merge:
-    """Return the Merge from which `Merge.marked` made this text, with markers of the length `mark`. The text may have
-    been edited since then: only conflicts with all four markers count."""
+    """Return the Merge from which `Merge.marked` made this text, with markers of the length `mark`.
+
+    The text may have been edited since then: only conflicts with all four markers count.
+    """
     lines = lines_of(text)
     starts = [mark * sign for sign in "<|=>"]
     parts: list[str | Conflict] = []
@@ -149,7 +147,7 @@ def unmarked(text: str, mark: int) -> Merge:
 
 
 def _marks(lines: Sequence[str], first: int, starts: Sequence[str]) -> tuple[int, int, int, int] | None:
-    """Return the line numbers of the four markers of the conflict that begins at line `first`. None if none begins
+    """Return the line numbers of the four markers of the conflict that begins at line `first`; None if none begins
     there."""
     found: list[int] = []
     for place in range(first, len(lines)):
@@ -185,7 +183,7 @@ def _pieces(part: str | Conflict) -> tuple[str, ...]:
 
 
 def marked(conflict: Conflict, mark: int, mine: str, theirs: str) -> str:
-    """Return a conflict with its three sides between markers, two of which show the names `mine` and `theirs`."""
+    """Return a conflict with its three sides between markers. `mine` and `theirs` are names to show in markers."""
     start, before, between, end = (mark * sign for sign in "<|=>")
     sides = [f"{start} {mine}\n", conflict.mine, f"{before}\n", conflict.base, f"{between}\n", conflict.theirs]
     return joined([*sides, f"{end} {theirs}\n"])
@@ -194,7 +192,7 @@ def marked(conflict: Conflict, mark: int, mine: str, theirs: str) -> str:
 def _stretches(
     base: Sequence[str], mine: Sequence[str], theirs: Sequence[str], work: Work | None
 ) -> Iterator[str | Conflict]:
-    """Yield, in order, lines that both sides kept, and the result of each group of changes: a text or a conflict."""
+    """Yield lines that both sides kept, and the result of each group of changes, in order."""
     i = 0
     for left, right in groups(changes(base, mine, work), changes(base, theirs, work)):
         first, end = reach([*left, *right])
@@ -217,8 +215,7 @@ def changes(base: Sequence[str], side: Sequence[str], work: Work | None = None) 
 
 
 def _cost_of_merging(areas: Sequence[Area]) -> int:
-    """Return the cost of a merge in units of Work: that of the lines from the first area to the last, and that of the
-    areas themselves."""
+    """Return the cost of a merge in units of Work."""
     if not areas:
         return 0
     (first, _, start, _), (_, end, _, stop) = areas[0], areas[-1]
@@ -244,8 +241,7 @@ def reach(areas: Sequence[Area]) -> tuple[int, int]:
 
 
 def _side(base: Sequence[str], side: Sequence[str], areas: Sequence[Area], first: int, end: int) -> str:
-    """Return what a side made of the base's lines [first, end): its changes, and the lines between them that it
-    kept."""
+    """Return what a side made of the base's lines [first, end)."""
     pieces: list[str] = []
     i = first
     for area in areas:

@@ -18,8 +18,11 @@ _AS = {"æ": "a", "œ": "o"}
 
 
 class NameForms:
-    """The other forms of the given texts. `ä`, `ae` and `a` are alike, as are `å` and `aa`, `ö`, `ø` and `oe`, `ü` and
-    `ue`; two or three words are searched in each order in which a family name is before or after the others."""
+    """The other forms of the given texts.
+
+    `ä`, `ae` and `a` are alike, as are `å` and `aa`, `ö`, `ø` and `oe`, `ü` and `ue`. Two or three words are searched
+    in several orders, such as the family name first.
+    """
 
     def __init__(self, texts: Iterable[str]) -> None:
         self._same = Spellings(texts)
@@ -27,8 +30,8 @@ class NameForms:
         self._forms = [(_pattern(some), [_unchanging(word) for word in some]) for some in words if any(some)]
 
     def within(self, text: str) -> set[str]:
-        """Return the forms that occur in a text, as they are written there. A form that is only another spelling of one
-        of the given texts is left out."""
+        """Return the forms that occur in a text, as they are written there, without mere spellings of the given
+        texts."""
         folded = loose(text)
         patterns = [pattern for pattern, parts in self._forms if all(part in folded for part in parts)]
         if not any(pattern.search(folded) for pattern in patterns):
@@ -39,7 +42,7 @@ class NameForms:
 
 
 def _pattern(words: Sequence[str]) -> re.Pattern[str]:
-    """Return a pattern of some folded words in each order. It matches whole words; the last one may have an s more."""
+    """Return a pattern of some folded words in each order, as whole words. The last one may have an s more."""
     orders = "|".join(_APART.join(map(_alike, order)) for order in _orders(words))
     return re.compile(rf"(?<![^\W_])(?:{orders})(?=s?(?![^\W_]))")
 

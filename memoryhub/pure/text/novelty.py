@@ -20,8 +20,7 @@ _MASK = re.compile(r"\[redacted:[a-z_]{1,40}\]")
 
 
 class Novelty:
-    """The new lines of a text: one stretch, from the first to the last line that the old text does not have (old None:
-    all lines).
+    """The new lines of a text: one stretch with all lines that the old text does not have (None: all lines).
 
     Whole lines are searched, so that a value that two edits put together is found.
     """
@@ -35,9 +34,9 @@ class Novelty:
         steps: float = inf,
         pause: Callable[[], None] | None = None,
     ) -> None:
-        """Take both texts. `written` is the span of the change in the new text, or None if it is unknown.
+        """Take both texts. `written` is the span of the change in the new text (None: unknown).
 
-        Each search of a piece takes at most `steps` steps, and calls `pause` between them: see `sensitive.look`.
+        Each search takes at most `steps` steps, and calls `pause` now and then: see `sensitive.look`.
         """
         self.old, self.new = old, new
         self._steps, self._pause = steps, pause
@@ -49,8 +48,7 @@ class Novelty:
         self._looked: dict[Place, dict[str, list[Place]]] = {}
 
     def has_any(self, kinds: frozenset[str]) -> bool:
-        """Return whether the new lines may have findings of these kinds. This is faster than `found`, which is
-        rarely needed."""
+        """Return whether the new lines may have findings of these kinds. This is faster than `found`."""
         return any(self._look(_with_feed(*place), of) for place, of in self._places(kinds))
 
     def found(self, kinds: frozenset[str]) -> list[Span]:
@@ -114,7 +112,7 @@ def _by_margin(kinds: frozenset[str]) -> tuple[tuple[int, frozenset[str]], ...]:
 def find(text: str, kinds: frozenset[str]) -> list[Span]:
     """Return the findings of these `kinds` in a text, except those inside the marks of masked values.
 
-    A text with too much that looks like one of these kinds is one finding as a whole.
+    A text with too much that looks like a kind is one finding as a whole.
     """
     try:
         looked = sensitive.look(text, kinds, sensitive.STEPS)
@@ -143,8 +141,7 @@ def apart(spans: Iterable[Span], others: Sequence[Span]) -> list[Span]:
 
 
 def shifted(spans: Iterable[Span], text: str, masked: Sequence[Span]) -> list[Span]:
-    """Return the spans at the positions that they have after the spans `masked` were masked. None of the spans may
-    overlap one of `masked`."""
+    """Return the spans at their positions after the spans `masked` were masked. They must not overlap `masked`."""
     found: list[Span] = []
     position, by = 0, 0
     for span in spans:
@@ -163,7 +160,7 @@ def _with_feed(start: int, end: int) -> Place:
 
 
 def _changed(old: str, new: str) -> tuple[int, int]:
-    """Return the first and last offset of the new lines: one stretch of the new text that contains all of them."""
+    """Return the first and last offset of one stretch of the new text that has all new lines."""
     most = min(len(old), len(new))
     before = _alike(most, lambda low, high: old[low:high] == new[low:high])
     o, n = len(old), len(new)
@@ -178,10 +175,7 @@ def _lines_around(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _alike(most: int, is_same: Callable[[int, int], bool]) -> int:
-    """Return how many characters, up to `most`, are equal from the start on; `is_same` compares a range of them.
-
-    Each character is compared about twice.
-    """
+    """Return how many characters, up to `most`, are equal from the start on; `is_same` compares a range of them."""
     low, step = 0, most
     while step:
         if is_same(low, min(low + step, most)):

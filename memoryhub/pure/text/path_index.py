@@ -1,9 +1,7 @@
-"""An index of paths that answers while a person types, for up to a hundred thousand paths: which paths have some words,
-the best first.
+"""An index that answers while a person types: which of up to a hundred thousand paths have some words, best first.
 
-Each pair and each triple of adjacent bytes in a path has a key. For each key there is a large integer, whose bits say
-which paths have the key. A path that contains a word has all keys of the word. So a few `&` of such integers leave only
-few paths to check. Paths are stored in the order in which equally good ones are shown: the shortest first.
+Each pair and triple of adjacent bytes has a key. For each key, the bits of a large integer say which paths have it. A
+path with a word has all keys of the word, so a few `&` leave only few paths to check. Shorter paths come first.
 """
 
 from __future__ import annotations
@@ -29,8 +27,7 @@ _ONE, _THREE, _BEGIN, _WORD = (kind << 20 for kind in range(1, 5))
 
 @dataclass(frozen=True, slots=True, order=True)
 class Entry:
-    """A memory's id, its path, and its folded path. Entries have an order (`order`), which sorts results that are
-    otherwise equal: two paths may differ in case alone."""
+    """A memory's id, its path, and its folded path. `order` sorts results that are otherwise equal."""
 
     id: str
     path: str
@@ -53,8 +50,7 @@ def words_of(query: str) -> list[str]:
 
 
 def found(entry: Entry, words: Sequence[str]) -> Found | None:
-    """Return (fit of the best word, length of the path, folded path, entry). Results are sorted by these values. None
-    if the path lacks a word."""
+    """Return (fit of the best word, length of the path, folded path, entry), for sorting. None if a word is missing."""
     best = IN_PATH
     for word in words:
         if word not in entry.folded:
@@ -67,7 +63,7 @@ def found(entry: Entry, words: Sequence[str]) -> Found | None:
 def _fit(path: str, word: str) -> int:
     """Return how well a word fits the end of a path: NAME_IS, NAME_BEGINS, WORD_BEGINS, IN_NAME or IN_PATH.
 
-    A word with slashes has several names. It is compared with the same number of names at the end of the path.
+    A word with slashes is compared with the same number of names.
     """
     tail = path
     if (depth := word.count("/") + 1) < path.count("/") + 1:
@@ -104,8 +100,7 @@ class PathIndex:
         return len(self.entries)
 
     def find(self, words: Sequence[str], limit: int, gone: Container[str] = ()) -> list[Found]:
-        """Return the best entries that contain all words, at most `limit`; without words, the first entries. Entries
-        whose id is in `gone` are left out."""
+        """Return the best entries with all words, at most `limit`. Entries whose id is in `gone` are left out."""
         answer: list[Found] = []
         places: list[list[int]] = [[] for _ in range(IN_PATH + 1)]
         for checked, (fit, place) in enumerate(self._candidates([_Keys.of(word) for word in words])):
@@ -119,7 +114,7 @@ class PathIndex:
         return sorted(answer)[:limit]
 
     def _candidates(self, words: Sequence[_Keys]) -> Iterator[tuple[int, int]]:
-        """Yield (fit, position) of entries that may contain the words, the best fit first. Each entry comes once."""
+        """Yield (fit, position) of entries that may contain the words, the best fit first."""
         seen = [0] * len(self.blocks)
         for fit in range(IN_PATH + 1):
             for number, block in enumerate(self.blocks):
@@ -129,8 +124,8 @@ class PathIndex:
                     yield fit, number * BLOCK + at
 
     def find_letters(self, letters: str, limit: int, gone: Container[str] = ()) -> list[Entry]:
-        """Return the first entries, at most `limit`, that contain `letters` in their order. Entries whose id is in
-        `gone` are left out."""
+        """Return the first `limit` entries with `letters` in their order. Entries whose id is in `gone` are left
+        out."""
         keys = {_ONE | byte for byte in _bytes(letters)}
         answer: list[Entry] = []
         places = (n * BLOCK + at for n, block in enumerate(self.blocks) for at in _ones(block.having(keys)))
@@ -145,8 +140,8 @@ class PathIndex:
 
 @dataclass(frozen=True, slots=True)
 class _Keys:
-    """The keys of a word. A path with the word has all keys in `path`. `by_fit` has, for each fit, the keys that a name
-    must have if the word fits it in this way."""
+    """The keys of a word. A path with the word has all keys in `path`. `by_fit` has the keys that a name needs for a
+    fit."""
 
     path: frozenset[int]
     by_fit: tuple[frozenset[int], ...]
@@ -166,8 +161,7 @@ class _Keys:
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """Some entries of an index. For each key, the bits of an integer say which of their names have it, and which of
-    their directories."""
+    """Some entries of an index. For each key, bits say which of their names have it, and which of their directories."""
 
     size: int
     in_name: dict[int, int]
@@ -191,8 +185,7 @@ class _Block:
         return cls(len(entries), _with_single_bytes(names), _with_single_bytes(_directory_bits(directories)))
 
     def candidates(self, words: Sequence[_Keys], fit: int) -> int:
-        """Return the bits of those entries that may contain all words, and in which at least one word may have the fit
-        `fit` or a better one."""
+        """Return the bits of the entries that may contain all words, one of them with the fit `fit` or a better one."""
         bits = self.having([key for word in words for key in word.path])
         if fit == IN_PATH or not bits:
             return bits
@@ -212,8 +205,7 @@ class _Block:
 
 
 def _with_single_bytes(numbers: dict[int, int]) -> dict[int, int]:
-    """Return the keys of pairs, with the keys of single bytes added. Each byte begins a pair: a slash or the end mark
-    follows the last one."""
+    """Return the keys of pairs, with the keys of single bytes added."""
     for key, bits in list(numbers.items()):
         if key < _ONE:
             single = _ONE | key >> 8
@@ -222,8 +214,7 @@ def _with_single_bytes(numbers: dict[int, int]) -> dict[int, int]:
 
 
 def _directory_bits(directories: Mapping[str, int]) -> dict[int, int]:
-    """Return {key: bits of the entries whose directory has the key}. `directories` maps each directory to the bits of
-    its entries."""
+    """Return {key: bits of the entries whose directory has the key}, from {directory: bits of its entries}."""
     found: dict[int, int] = {}
     for directory, bits in directories.items():
         data = _bytes(directory) + b"/"
@@ -260,7 +251,7 @@ def _pairs(data: bytes) -> set[int]:
 
 
 def _triples(data: bytes) -> set[int]:
-    """Return the keys of the triples in `data`. There are only 4,096 such keys, so several triples share one."""
+    """Return the keys of the triples in `data`. Several triples share a key."""
     return {
         _THREE | (169 * first + 13 * second + third) & 4095
         for first, second, third in zip(data, data[1:], data[2:], strict=False)

@@ -29,10 +29,9 @@ def is_date(value: str) -> bool:
 
 
 def period(value: str, now: datetime, zone: tzinfo) -> tuple[datetime, datetime | None] | None:
-    """Return the start and the end of the period that `value` names, in the time zone `zone`. An end of None means now.
-    Return None if `value` names no period.
+    """Return the start and the end (None: now) of the period that `value` names; None if it names no period.
 
-    Raise ValueError or OverflowError for a date or a length that does not exist.
+    Raises ValueError or OverflowError for a date or a length that does not exist.
     """
     if length := ago(value):
         return now - length, None

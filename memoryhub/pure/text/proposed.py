@@ -1,5 +1,4 @@
-"""Joins several proposed changes of one memory. Each change was made to the text that the memory had at the time of the
-change."""
+"""Joins several proposed changes of one memory, each made to the text that the memory had at its time."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
@@ -28,8 +27,10 @@ class Wish(NamedTuple):
 
 
 class Joined(NamedTuple):
-    """Several wishes, joined into one `wish`. `replaced` are the positions of those of which it contains nothing, `cut`
-    the positions of those of which it contains only a part."""
+    """Several wishes, joined into one `wish`. `replaced` are the positions of wishes of which it contains nothing.
+
+    `cut` are the positions of those of which it contains only a part.
+    """
 
     wish: Wish
     replaced: frozenset[int] = frozenset()
@@ -37,10 +38,7 @@ class Joined(NamedTuple):
 
 
 class Edit(NamedTuple):
-    """An edit: `lines` replace the lines [first, end) of a text.
-
-    `wish` is the position of the wish that the edit comes from.
-    """
+    """An edit: `lines` replace the lines [first, end) of a text. `wish` is the position of its wish."""
 
     first: int
     end: int
@@ -87,12 +85,10 @@ class Edits:
 
 
 def joined(wishes: Iterable[Wish], work: Work) -> Joined:
-    """Return several wishes, oldest first, as one.
+    """Return several wishes, oldest first, as one. Raises ValueError without wishes, and OutOfWork.
 
-    The result has the changes of all wishes; if two change the same line, it has the change of the later wish. After a
-    wish was made, someone else may have changed its lines in the memory. The text `seen` of the result then has these
-    lines as the wish saw them, so that `onto` finds the conflict. But if a later wish is about the lines as the other
-    person changed them, `seen` has the changed lines. Raises ValueError without wishes, and OutOfWork.
+    If two wishes change the same line, the later one counts. If someone else changed the line between them, `onto`
+    finds a conflict, unless the later wish is about the line as it was changed.
     """
     every = list(wishes)
     if not every:
@@ -116,11 +112,11 @@ def onto(now: str, wish: Wish, work: Work) -> Merge:
 
 @dataclass
 class _Draft:
-    """The wishes that are joined so far, as edits of the text `seen`. This is the last text that an agent saw, except
-    where others changed the lines of an earlier wish.
+    """The wishes that are joined so far, as edits of the text `seen`, the last text that an agent saw.
 
-    `seen_ends` and `wanted_ends` say whether the texts have a line feed at their end. `lost` are the wishes that later
-    wishes replaced, at least in part. `there` are the wishes of which the last seen text already contains something.
+    Where others changed the lines of an earlier wish, `seen` has the older lines. `seen_ends` and `wanted_ends`: the
+    text has a line feed at its end. `lost` are wishes replaced by later ones, at least in part. `there` are wishes of
+    which `seen` already contains something.
     """
 
     text: str
@@ -155,20 +151,15 @@ class _Draft:
         return Joined(wish, frozenset(self.lost - there), frozenset(self.lost & there))
 
     def _edits(self, old: Sequence[str], new: Sequence[str], number: int) -> list[Edit]:
-        """Return the edits of the wish `number`: those that turn the text `old` into the text `new`. Raises
-        OutOfWork."""
+        """Return the edits of the wish `number`, which turn the text `old` into `new`. Raises OutOfWork."""
         if old != new and not self.work.left:
             raise OutOfWork
         areas = changes(old, new, self.work)
         return [Edit(first, end, tuple(new[start:stop]), number) for first, end, start, stop in areas]
 
     def _rebase(self, seen: list[str], later: list[Edit]) -> list[Edit]:
-        """Take over what others changed before an agent saw the text `seen`. Return `later`, the edits that the agent
-        wished in this text, at their new lines.
-
-        Where others changed the lines of an earlier wish, or lines next to them, the change is only taken over if the
-        later wish is about it.
-        """
+        """Take over what others changed before the text `seen`. Return the edits `later` of this text at their new
+        lines."""
         others, asked = self._edits(self.seen, seen, -1), Edits(later)
         self.work.spend(EDIT_WORK * (len(self.edits) + len(others)))
         taken, conflicts, done = list[Edit](), list[Edit](), set[int]()
@@ -191,7 +182,7 @@ class _Draft:
         return list(_without(later, conflicts))
 
     def _with(self, earlier: Sequence[Edit], later: Sequence[Edit]) -> list[Edit]:
-        """Return those of the `earlier` edits that are kept, and the `later` ones that do not repeat them, in order."""
+        """Return the `earlier` edits that are kept, and the `later` ones that do not repeat them, in order."""
         self.work.spend(EDIT_WORK * (len(earlier) + len(later)))
         earlier, later = _split(earlier, later), _split(later, earlier)
         kept = self._beside(earlier, later)
@@ -237,11 +228,7 @@ def _places(edits: Sequence[Edit]) -> list[Area]:
 
 
 def _split(edits: Sequence[Edit], others: Sequence[Edit]) -> list[Edit]:
-    """Return the edits, cut into parts where `others` add lines inside of them.
-
-    An edit that `goes_by_line` is also cut where `others` begin and end, and each part keeps its own new lines. Of any
-    other edit, the first part has all new lines, and the other parts remove lines.
-    """
+    """Return the edits, cut into parts where `others` add lines inside of them."""
     result: list[Edit] = []
     beside = Edits(others)
     for edit in edits:
@@ -259,16 +246,13 @@ def _split(edits: Sequence[Edit], others: Sequence[Edit]) -> list[Edit]:
 
 
 def _has(edits: Sequence[Edit], lines: Sequence[str]) -> bool:
-    """Return whether `lines` are among the new lines of `edits`, in this order. Other lines may be between them."""
+    """Return whether `lines` are among the new lines of `edits`, in this order."""
     rest = (line for edit in edits for line in edit.lines)
     return all(line in rest for line in lines)
 
 
 def _is_in(edit: Edit, near: Sequence[Edit], over: Sequence[Edit]) -> bool:
-    """Return whether other edits do all that `edit` does.
-
-    `near` are the other edits that overlap or touch it, `over` those that overlap it.
-    """
+    """Return whether other edits do all that `edit` does: those in `near` touch it, those in `over` overlap it."""
     changed = sum(min(one.end, edit.end) - max(one.first, edit.first) for one in over)
     if changed < edit.end - edit.first:
         return False
@@ -276,11 +260,9 @@ def _is_in(edit: Edit, near: Sequence[Edit], over: Sequence[Edit]) -> bool:
 
 
 def _is_about(asked: Edits, there: Edit, own: Iterable[Edit], edit: Edit) -> bool:
-    """Return whether a wish is about what others changed: about the lines of `edit` or, if it overlaps none of `own`,
-    about lines beside them.
+    """Return whether the edits `asked` are about the change `edit` by others, which is at `there` after the change.
 
-    `asked` are the edits of the wish. `edit` is the change by others; it and `own` are edits of the same text. `there`
-    is the place of `edit` in the text after the change.
+    `own` are edits of the same text as `edit`.
     """
     first, end = there.first, there.first + len(there.lines)
     is_free = not any(edit.overlaps(one) for one in own)
@@ -289,10 +271,7 @@ def _is_about(asked: Edits, there: Edit, own: Iterable[Edit], edit: Edit) -> boo
 
 
 def _carried(edits: Iterable[Edit], others: Sequence[Edit]) -> Iterator[Edit]:
-    """Yield edits at the lines that they have once `others` are made. No edit changes a line that `others` change.
-
-    If both add lines at one place, those of `edits` come first.
-    """
+    """Yield edits at the lines that they have once `others` are made."""
     number = by = 0
     for edit in edits:
         while number < len(others) and others[number][:2] < (edit.first, edit.end if edit.adds else edit.first + 1):
@@ -303,10 +282,7 @@ def _carried(edits: Iterable[Edit], others: Sequence[Edit]) -> Iterator[Edit]:
 
 
 def _without(edits: Iterable[Edit], others: Sequence[Edit]) -> Iterator[Edit]:
-    """Yield edits of a text at the lines that they would have if `others` had not been made in this text before.
-
-    No edit touches a line of `others`. Each of `others` begins at the line that it has in this text.
-    """
+    """Yield edits at the lines that they would have if `others` had not been made before."""
     number = by = 0
     for edit in edits:
         while number < len(others) and _is_before(others[number], edit):

@@ -26,8 +26,7 @@ class Repeated(NamedTuple):
 
 
 class Lines:
-    """Lines to look for, each with a key that the caller chooses. Headings, and lines with fewer than SHORTEST letters
-    and digits, are left out.
+    """Lines to look for, each with a key that the caller chooses. Headings and short lines are left out.
 
     Case, width, punctuation and the marks of lists do not count. Two lines of at least FEWEST_WORDS words are nearly
     the same if they share four fifths of their words.
@@ -62,7 +61,7 @@ class Lines:
                 yield Repeated(near, number, is_same=False)
 
     def _near(self, words: Sequence[str]) -> int | None:
-        """Return the key of a line that has nearly the same words as `words`, or None if there is no such line."""
+        """Return the key of a line that has nearly the same words as `words`; None if there is none."""
         if len(words) < FEWEST_WORDS:
             return None
         keys = dict.fromkeys(key for word in words for key in self._rare.get(word, ()))
@@ -76,7 +75,5 @@ class Lines:
 
 
 def _rare(words: Sequence[str]) -> list[str]:
-    """Return the longest words of a line: a third of all words, and one more. Each line that is nearly the same has at
-    least two thirds of the words, and so at least one of these.
-    """
+    """Return the longest words of a line. A line that is nearly the same has at least one of them."""
     return sorted({*words}, key=lambda word: (-len(word), word))[: len(words) // 3 + 1]

@@ -1,5 +1,5 @@
-"""Finds other spellings of a text: other case, width, accents, Unicode form or spaces, or with invisible characters;
-and near spellings, which differ in one letter."""
+"""Finds other spellings of a text (in case, width, accents, spaces and the like), and near spellings with one other
+letter."""
 
 import re
 import unicodedata
@@ -60,8 +60,7 @@ class Spellings:
         self._pattern = re.compile("|".join(part for part in parts if part) or "(?!)")
 
     def is_same(self, spelling: str) -> bool:
-        """Return whether a spelling has the loose form of one of the texts. `within` also finds spellings that do not:
-        they differ from the texts in the spaces between words, too."""
+        """Return whether a spelling equals one of the texts but for case, width, accents and the like."""
         return loose(spelling) in self.folded
 
     def within(self, text: str) -> set[str]:
@@ -84,8 +83,8 @@ class Spellings:
 
 
 class NearSpellings:
-    """The near spellings of the given texts: one of their words has one letter added, removed or replaced, or two
-    neighbours swapped."""
+    """The near spellings of the given texts: one letter is added, removed or replaced, or two neighbours are
+    swapped."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         self._same = Spellings(texts)
@@ -93,8 +92,8 @@ class NearSpellings:
 
     @property
     def halves(self) -> tuple[str, ...]:
-        """Return halves of words. Every loose text with a near spelling contains at least one of them. Empty if no word
-        is long enough."""
+        """Return halves of words, of which every loose text with a near spelling contains one. Empty if no word is long
+        enough."""
         return tuple(dict.fromkeys(half for near in self._nears for half in near.halves))
 
     def within(self, text: str) -> set[str]:
@@ -110,11 +109,7 @@ class NearSpellings:
 
 @dataclass(frozen=True, slots=True)
 class _Near:
-    """A word of a text in which one letter may differ, and the pattern of the text with such a word.
-
-    Another text is searched only if it contains one half of the word, because one different letter leaves the other
-    half as it is.
-    """
+    """A word of a text in which one letter may differ, and the pattern of the text with such a word."""
 
     word: str
     pattern: re.Pattern[str]
@@ -141,8 +136,7 @@ class _Near:
 
 
 def _nears(folded: str) -> Iterator[_Near]:
-    """Yield a _Near for each word of a folded text. Words with fewer than NEAR_LETTERS letters, or with characters that
-    are no letters, are left out."""
+    """Yield a _Near for each word of a folded text that is long enough and has only letters."""
     words = [word for word in _BETWEEN.split(folded) if word]
     for at, word in enumerate(words):
         if len(word) < NEAR_LETTERS or not word.isalpha():

@@ -82,10 +82,9 @@ _CONTROL_NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A piece of a text. Plain text has no label. A hidden character has a short label and a full name. A blank has a
-    sign as its label, and no name.
+    """A piece of a text.
 
-    The texts of all segments together are the whole text.
+    Plain text has no label. A hidden character has a short label and a full name. A blank has a sign as its label.
     """
 
     text: str
@@ -154,8 +153,7 @@ def _hidden_segments(text: str) -> Iterator[Segment]:
 
 
 def _boxes(run: str) -> Iterator[Segment]:
-    """Yield boxes for a run of hidden characters. Equal characters share a box, all tags share one, and all
-    variation selectors share one."""
+    """Yield boxes for a run of hidden characters. Characters of one family share a box."""
     groups = ["".join(group) for _, group in groupby(run, key=_family)]
     yield from map(_box, groups[: MOST_BOXES - 1])
     if len(groups) == MOST_BOXES:
@@ -165,8 +163,7 @@ def _boxes(run: str) -> Iterator[Segment]:
 
 
 def _family(character: str) -> str:
-    """Return a key that is equal for characters that share a box, so that a message in tags or variation selectors is
-    one box."""
+    """Return a key that is equal for characters that share a box, such as all tags."""
     if _TAGS[0] <= character <= _TAGS[-1]:
         return "tags"
     if _SELECTORS[0] <= character <= _SELECTORS[2] or _SELECTORS[3] <= character <= _SELECTORS[-1]:

@@ -1,5 +1,4 @@
-"""The forms of a searched word. With them, a search for a word with an English ending also finds texts that have the
-word with another ending."""
+"""The forms of a searched word, so that a search also finds the word with another English ending."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -22,12 +21,9 @@ words."""
 
 
 def forms(word: str) -> Forms:
-    """Return what to search for instead of a folded word: a text that has the word with another ending contains one of
-    these forms.
+    """Return what to search for instead of a folded word: a text with another ending contains one of these forms.
 
-    A search finds a text inside longer words, so `refund` is enough for `refunds` and `refunded`. Short words without
-    their ending are in too many others (`test` in `latest`): they are found as whole words. Only words that end in at
-    least three letters of English have endings.
+    A search finds a text inside longer words. Short words without their ending are found as whole words only.
     """
     letters = _LETTERS.search(word)
     if letters is None:

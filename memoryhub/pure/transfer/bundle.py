@@ -1,5 +1,4 @@
-"""What an export or import contains: memories with their versions and comments, proposals with the decisions about
-them, and path rules, as plain values."""
+"""What an export or import contains, as plain values: memories, proposals and path rules."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,10 +12,10 @@ class Refused(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """The author of a version: an actor in the API's form, and the name that the actor had then.
+    """The author of a version: an actor in the API's form, with the name that the actor had then.
 
-    `type` is `api_actor`, `session_actor`, `user_actor`, `service_account_actor`, or "" for an unknown author. `id` is
-    visible ASCII, at most 128 characters. `label` is any text.
+    `type` is `api_actor`, `session_actor`, `user_actor`, `service_account_actor`, or "" (unknown). `id` is visible
+    ASCII, at most 128 characters.
     """
 
     type: str
@@ -26,11 +25,11 @@ class Author:
 
 @dataclass(frozen=True, slots=True)
 class BundledVersion:
-    """One version. Facts are None if the source does not know them, for example in a plain text.
+    """One version. Facts are None if the source does not know them.
 
-    `path` has the API's form (`/notes/todo.md`); it is `""` if it was redacted. `content` is None for the operation
-    `deleted` and for a `redacted` version. `at` is aware, in UTC, exact to the microsecond. `note` is the note of a
-    deletion (None: it has none).
+    `path` has the API's form (`/notes/todo.md`); "" if it was redacted. `content` is None for the operation `deleted`
+    and for a `redacted` version. `at` is aware, in UTC, exact to the microsecond. `note` is the note of a deletion
+    (None: it has none).
     """
 
     id: str | None
@@ -57,8 +56,10 @@ class BundledComment:
 
 @dataclass(frozen=True, slots=True)
 class BundledThread:
-    """A conversation about a memory, oldest comment first. It is about the lines `first` to `last` of version `number`,
-    or, if both are None, about the memory as a whole."""
+    """A conversation about a memory, oldest comment first.
+
+    It is about the lines `first` to `last` of version `number` (None: about the memory as a whole).
+    """
 
     number: int
     first: int | None
@@ -69,11 +70,9 @@ class BundledThread:
 
 @dataclass(frozen=True, slots=True)
 class BundledMemory:
-    """A memory and its versions, oldest first. A plain text has one version. A memory whose last version is `deleted`
-    is in the trash.
+    """A memory and its versions, oldest first. A memory whose last version is `deleted` is in the trash.
 
-    `path` is its current path or, in the trash, its last one. The first version's number is above 1 if retention
-    removed older ones.
+    `path` is its current or last path. Older versions may be missing.
     """
 
     id: str | None
@@ -86,9 +85,9 @@ class BundledMemory:
 class BundledTalk:
     """A conversation about a proposal, oldest comment first.
 
-    It is about a `line` that the proposal changes in one memory or, if `change` is None, about the proposal as a whole.
-    `change` is the number of a change of this memory, from 1. The line is one of the text before (`old`) or of the
-    proposed text. Both texts were made from the version `base` (None: there was none) and the changes up to `number`.
+    It is about a `line` in one memory or, if `change` is None, about the proposal as a whole. `change` is the number of
+    a change of this memory, from 1. The line is one of the text before (`old`) or of the proposed text. These are the
+    text of version `base` (None: none), without and with the changes up to `number`.
     """
 
     change: int | None
@@ -102,10 +101,12 @@ class BundledTalk:
 
 @dataclass(frozen=True, slots=True)
 class BundledOutcome:
-    """The outcome of one change after a decision. `outcome` is one of OUTCOMES for its memory. It is None if the memory
-    already had the change, or if the outcome is not known. `edited`: the person wrote another text for the memory.
-    `replaced` says that later changes took the place of this one: "whole", "part" or None. `became` is the version that
-    the merge made."""
+    """The outcome of one change after a decision.
+
+    `outcome` is one of OUTCOMES for its memory (None: there was nothing to change, or unknown). `edited`: the person
+    wrote another text. `replaced`: later changes took the place of its "whole", of a "part", or of nothing (None).
+    `became` is the version that the merge made.
+    """
 
     outcome: str | None = None
     edited: bool = False
@@ -118,11 +119,11 @@ OUTCOMES = ("refused", "merged", "merged_in_part")
 
 @dataclass(frozen=True, slots=True)
 class BundledChange:
-    """One change of a proposal. `memory` is the path of the memory that it is about, and `base` the text that the agent
-    saw; both are None for a new memory. `base` is also None for a text that no longer exists. `memory_id` and `base_id`
-    are the ids of the memory and of the version with that text, if the source names them.
+    """One change of a proposal. `memory` is the path of its memory, and `base` the text that the agent saw.
 
-    `content` is the whole new text (None: the text stays), `new_path` the new path (None: the path stays).
+    Both are None for a new memory. `base` is also None for a text that no longer exists. `memory_id` and `base_id` are
+    the ids of the memory and of the version, if the source names them. `content` is the whole new text, and `new_path`
+    the new path; None means no change.
     """
 
     path: str
@@ -138,8 +139,7 @@ class BundledChange:
 
 @dataclass(frozen=True, slots=True)
 class BundledDecision:
-    """The decision about a proposal: the state since then, the moment, and the name of the person who decided ("":
-    unknown)."""
+    """The decision about a proposal: the state after it, the moment, and the name of the person ("": unknown)."""
 
     state: str
     at: datetime
@@ -152,8 +152,10 @@ STATES = ("merged", "partly_merged", "refused", "withdrawn")
 
 @dataclass(frozen=True, slots=True)
 class BundledProposal:
-    """A proposal, the agent that made it, and what people said about it. `decision` is None while it is open, `number`
-    None if the source does not number it."""
+    """A proposal, its agent, and what people said about it. `decision` is None while it is open.
+
+    `number` is None if the source does not number it.
+    """
 
     agent: Author
     opened_at: datetime
@@ -165,8 +167,10 @@ class BundledProposal:
 
 @dataclass(frozen=True, slots=True)
 class BundledRule:
-    """A path rule, and the name of the agent or key that it is for. `sha256` is the digest of the text whose lines
-    the rule protects: None if it protects no lines, or if the text no longer exists."""
+    """A path rule, and the name of the agent or key that it is for.
+
+    `sha256` is the digest of the text whose lines the rule protects (None: no lines, or no such text).
+    """
 
     rule: PathRule
     name: str = ""

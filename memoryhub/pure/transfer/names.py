@@ -13,10 +13,10 @@ _LONGEST = 200
 
 
 def safe_name(name: str, directory: str = "") -> str:
-    """Return a file name for one name of a path.
+    """Return a file name for one name of a path, shortened if it is long.
 
-    A character is escaped, as in `%41`, if Linux, macOS or Windows cannot store it there, or if a program would obey a
-    file with this name in `directory`. A long name is shortened.
+    A character is escaped, as in `%41`, if Linux, macOS or Windows cannot store it, or if a program would obey the file
+    in `directory`.
     """
     obeyed = obeyed_names.to_escape(name, directory)
     escaped = "".join(
@@ -41,10 +41,7 @@ def escape(character: str) -> str:
 
 
 def escape_obeyed(name: str, directory: str = "") -> str:
-    """Return a name in which the characters are escaped that would make a program obey the name.
-
-    Escapes that were made before can be the reason: `:~1` has become `%3A~1`, the form of a short name of Windows.
-    """
+    """Return a name in which characters are escaped so that no program obeys the name."""
     obeyed = obeyed_names.to_escape(name, directory)
     return "".join(escape(character) if at in obeyed else character for at, character in enumerate(name))
 
@@ -60,8 +57,7 @@ def _marked(safe: str, whole: str) -> str:
 
 
 class Names:
-    """Chooses a name in an archive for each path. Names are unique even for file systems that ignore case or compose
-    marks.
+    """Chooses a name in an archive for each path. Names are unique even on file systems that ignore case.
 
     No path gets the name `reserved`, or a name in a directory of that name.
     """
@@ -84,10 +80,9 @@ class Names:
         return place[1:]
 
     def _beneath(self, directory: str, safe: str, whole: str, *, is_directory: bool) -> str:
-        """Return the place of the escaped name `safe` in a directory; `whole` marks the name if its place is taken.
+        """Return the place of the escaped name `safe` in a directory. `whole` marks the name if this place is taken.
 
-        Directories whose names fold to the same bytes share a place, which then holds the memories of all of them. A
-        memory always gets a name of its own.
+        Directories whose names are the same to a file system share a place. A memory always gets its own.
         """
         place = f"{directory}/{safe}"
         folded = _folded(place)

@@ -1,7 +1,6 @@
-"""File names that a program obeys when a directory is entered, listed or opened. An export never writes them.
+"""File names that a program obeys when a directory is entered, listed or opened. An export escapes them.
 
-An unpacked archive or a checked-out repository is only data. But a memory at `/.git/config` would make `git status` run
-commands from it. So the formats escape such a name, and an import reverses the escape.
+For example, a memory at `/.git/config` would make `git status` run commands. An import reverses the escape.
 """
 
 import re
@@ -89,8 +88,8 @@ _ALL_NAMES: frozenset[str] = frozenset().union(*(reason.names for reason in NAME
 def folded(name: str) -> str:
     """Return a name as the most tolerant file system compares it.
 
-    The result has no upper case, no invisible characters and one Unicode form. It also lacks what Windows ignores: a
-    colon with what follows it, and dots and spaces at the end.
+    The result has no upper case, no invisible characters and one Unicode form. It also lacks what Windows ignores, such
+    as a dot at the end.
     """
     seen = "".join(character for character in name if unicodedata.category(character) not in ("Cf", "Cc"))
     plain = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", seen).upper().casefold())
@@ -98,8 +97,7 @@ def folded(name: str) -> str:
 
 
 def to_escape(name: str, directory: str = "") -> frozenset[int]:
-    """Return the positions of the characters to escape so that no program obeys the name. For an ordinary name there
-    are none."""
+    """Return the positions of the characters to escape so that no program obeys the name; none for an ordinary name."""
     plain = folded(name)
     found: set[int] = set()
     if plain in _ALL_NAMES or plain in BENEATH.get(folded(directory), ()):

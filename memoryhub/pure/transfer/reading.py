@@ -37,8 +37,7 @@ _ARCHIVES = (
 class Bounds(NamedTuple):
     """The highest numbers of packed bytes, unpacked bytes, entries and versions.
 
-    Data that unpacks to more than `small` bytes may unpack to at most `ratio` times its own size. The limit begins only
-    there, because a full store of equal lines compresses as well as a decompression bomb.
+    Data that unpacks to more than `small` bytes may unpack to at most `ratio` times its own size.
     """
 
     packed: int = 256 * 1024 * 1024
@@ -71,11 +70,10 @@ def require_size(data: Data, bounds: Bounds) -> None:
 
 
 def require_place(name: str, *, posix: bool = False) -> str:
-    """Return a place in an archive or stream, in NFC. Raises Refused for a place that is absolute, or that
-    has `.`, `..` or an empty name in it. Whether a memory can be there is for `refusal_of` to say.
+    """Return a place in an archive or stream, in NFC.
 
-    `posix`: only a slash separates names, as in git's trees and in a directory on this machine. There `a: b.md` is a
-    name, whereas in an archive `a:` may be a drive.
+    Raises Refused for a place that is absolute, or that has `.`, `..` or an empty name in it. `posix`: only a slash
+    separates names, so that `a: b.md` is a name. Otherwise `a:` may be a drive.
     """
     shown = visible(name)
     if not name:
@@ -104,8 +102,7 @@ def composed(name: str) -> str:
 
 
 def require_apart(names: Iterable[str]) -> None:
-    """Raise Refused if a place, which is in NFC, occurs twice, or if it is the place of a text and also a directory
-    above another place."""
+    """Raise Refused if a place occurs twice, or is both a text and a directory."""
     seen: set[str] = set()
     for name in names:
         if name in seen:
@@ -132,8 +129,7 @@ def refusal_of(path: str) -> str | None:
 
 
 def is_marker(path: str) -> bool:
-    """Return whether a path is a marker of the SDK or lies under one. Each directory that the SDK copied has a
-    marker."""
+    """Return whether a path is a marker of the SDK or lies under one."""
     return paths.is_sync_marker(path) or path.endswith(paths.SYNC_MARKER)
 
 
@@ -156,10 +152,9 @@ def why_no_text(content: bytes) -> str:
 def memories_of(
     texts: Iterable[tuple[str, bytes]], exported: Container[str] = ()
 ) -> tuple[tuple[BundledMemory, ...], tuple[Left, ...]]:
-    """Return the memories made of `texts`, which are (place, bytes), and what cannot become a memory. A byte order mark
-    stays a character.
+    """Return the memories made of `texts`, which are (place, bytes), and what cannot become a memory.
 
-    `exported` are the paths of memories that an export lists. None of these counts as a marker of the SDK.
+    `exported` are the paths that an export lists. None of these counts as a marker of the SDK.
     """
     memories: list[BundledMemory] = []
     left: list[Left] = []
@@ -192,7 +187,7 @@ def require_some(read: Read) -> Read:
 
 
 def visible(name: str) -> str:
-    """Return a name from elsewhere as sentences show it: in quotes, its first 120 characters, none invisible."""
+    """Return a name from elsewhere for use in sentences: in quotes, its first 120 characters, none invisible."""
     shown = "".join(c if c.isprintable() else "\ufffd" for c in name[:120])
     return f"“{shown}{'…' if len(name) > 120 else ''}”"
 

@@ -9,10 +9,9 @@ from memoryhub.pure.transfer.tree_read import DEFAULT, Exclude
 
 
 def read(data: Data, name: str, bounds: Bounds, only_memory_files: bool = False, exclude: Exclude = DEFAULT) -> Read:
-    """Return the memories in imported bytes. The format is recognised by the content first, then by `name`; a single
-    text is one memory.
+    """Return the memories in imported bytes, whose format is recognised by the content and by `name`. Raises Refused.
 
-    `only_memory_files` and `exclude` choose among the texts of an archive or a git stream. Raises Refused.
+    `only_memory_files` and `exclude` choose among the texts of an archive or a git stream.
     """
     reading.require_size(data, bounds)
     if not len(data):

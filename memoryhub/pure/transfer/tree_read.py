@@ -33,8 +33,10 @@ NEVER = (
 
 @dataclass(frozen=True, slots=True)
 class Exclude:
-    """Shell patterns of what is ignored. A pattern without a slash matches one name anywhere. A pattern with a slash
-    matches a whole place. What is in `kept`, and the directories above it, is not ignored."""
+    """Shell patterns of what is ignored, except what is in `kept`.
+
+    A pattern without a slash matches one name anywhere. A pattern with a slash matches a whole place.
+    """
 
     patterns: tuple[str, ...] = NEVER
     kept: frozenset[str] = frozenset()
@@ -63,7 +65,7 @@ DEFAULT = Exclude()
 
 @lru_cache(maxsize=64)
 def _pattern(patterns: tuple[str, ...]) -> re.Pattern[str]:
-    """Return one pattern for all names that these shell patterns match. Shell patterns with a slash match no name."""
+    """Return one pattern for all names that these shell patterns, without those with a slash, match."""
     return re.compile("|".join(translate(pattern) for pattern in patterns if "/" not in pattern) or "(?!)")
 
 
@@ -81,9 +83,9 @@ def is_memory(place: str, beside: frozenset[str] = frozenset()) -> bool:
 
 
 def chosen(places: Collection[str], only_memory_files: bool) -> list[str]:
-    """Return the places to import, sorted.
+    """Return the places to import, sorted. With `only_memory_files`, these are only the memories of coding agents.
 
-    With `only_memory_files`, these are only the memories of coding agents; raises Refused if there is none.
+    Raises Refused if there is none of them.
     """
     if not only_memory_files:
         return sorted(places)
@@ -101,10 +103,9 @@ def excluded(count: int) -> tuple[Left, ...]:
 
 
 def read_archive(data: Data, bounds: Bounds, only_memory_files: bool = False, exclude: Exclude = DEFAULT) -> Read:
-    """Return the memories of a ZIP archive; with `only_memory_files`, only those of coding agents.
+    """Return the memories of a ZIP archive. With `only_memory_files`, these are only those of coding agents.
 
-    Without it, the memories of an unchanged export come from its history, and nothing of an export is excluded. All
-    other memories come from the texts.
+    Without it, the memories of an unchanged export have their history. Raises Refused.
     """
     archive = archive_read.Archive(data, bounds)
     is_export = MANIFEST in archive.places and not only_memory_files
@@ -114,11 +115,7 @@ def read_archive(data: Data, bounds: Bounds, only_memory_files: bool = False, ex
 
 
 def read_texts(texts: dict[str, bytes], bounds: Bounds, only_memory_files: bool, source: str) -> Read:
-    """Return the memories that `texts`, {place: bytes}, contains. `texts` is emptied on the way, so that no text is
-    loaded twice.
-
-    If `texts` is an export of a hub, packed or unpacked, the paths of the memories come from its manifest.
-    """
+    """Return the memories in `texts`, {place: bytes}, also of a hub's export. `texts` is emptied on the way."""
     if MANIFEST in texts and not only_memory_files:
         read = reading.require_some(_of_export(texts, bounds))
         return replace(read, bundle=replace(read.bundle, source=source))
@@ -128,8 +125,7 @@ def read_texts(texts: dict[str, bytes], bounds: Bounds, only_memory_files: bool,
 
 
 def _of_export(texts: dict[str, bytes], bounds: Bounds) -> Read:
-    """Return the memories of a hub's export. If its texts were changed after the export, the memories come without
-    their history."""
+    """Return the memories of a hub's export, without their history if the texts were changed since then."""
     told = places(texts.pop(MANIFEST), bounds)
     history = texts.pop(HISTORY, None)
     if history is None:

@@ -18,8 +18,10 @@ JsonRow = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """The facts about an export. `store` has the values of the line that describes the store, `path` is the exported
-    directory, and `seq` the audit entry of the export."""
+    """The facts about an export. `store` has the values of the line about the store.
+
+    `path` is the exported directory, and `seq` the audit entry of the export.
+    """
 
     hub: str
     store: JsonRow
@@ -35,9 +37,8 @@ class About:
 class WrittenVersion:
     """A version, its memory, the SHA-256 of its text, and the audit's proof of it (None: it is not exported).
 
-    `memory_path` is the memory's current or last path ("": it was redacted). `deleted`: the memory is in the trash.
-    `old_path` is the memory's path before this version (None: there was none). `is_past`: the version was never current
-    in this store, because it was imported together with a later one.
+    `memory_path` is the memory's current or last path ("": redacted). `deleted`: the memory is in the trash. `old_path`
+    is the path before this version (None: there was none). `is_past`: the version was never current in this store.
     """
 
     version: BundledVersion

@@ -1,8 +1,7 @@
 """Messages to a chat: an event as one sentence with a link, in the form that the chat takes.
 
-A message has the name of the memory store and what happened, and no text, path or name of a person. Slack, and what is
-compatible with it (Mattermost, Rocket.Chat, Google Chat), take `text`; Discord takes `content`; the workflows of
-Microsoft Teams take an adaptive card.
+A message has the name of the memory store and what happened, but no text, path or name of a person. Slack and what is
+compatible with it take `text`, Discord takes `content`, and Microsoft Teams takes an adaptive card.
 """
 
 import json
@@ -76,9 +75,9 @@ def is_of_chat(url: str) -> bool:
 
 
 def body(url: str, payload: str, name: str, hub: str) -> str:
-    """Return the JSON to send to a chat's address for an event.
+    """Return the JSON to send to a chat's address `url` for an event.
 
-    `payload` is the event, `name` that of its memory store (empty: the hub as a whole), `hub` the address of the hub.
+    `payload` is the event, `name` the name of its memory store ("": the whole hub), `hub` the address of the hub.
     """
     data = json.loads(payload)["data"]
     sentence, link = _sentence(data, name), hub.rstrip("/") + _page(data)
@@ -97,8 +96,7 @@ def _is_at(url: str, hosts: tuple[str, ...]) -> bool:
 
 
 def _sentence(data: Mapping[str, Any], name: str) -> str:
-    """Return one sentence about an event. If the event lists findings, the sentence names their kinds. In `name`, what
-    a chat could take for a mention or a link is changed."""
+    """Return one sentence about an event. A chat takes nothing in `name` for a mention or a link."""
     if data["type"] == TEST:
         return "This is a test message of MemoryHub."
     if "alarm" in data:

@@ -1,7 +1,7 @@
-"""Events for webhooks. They are made from audit entries, and from the progress of runs and imports.
+"""Events for webhooks, made from audit entries, and from the progress of runs and imports.
 
-An event contains ids and the actor, never a text or a path. If an entry changed many memories, each kind of change
-becomes one event, with at most LISTED memories. A longer list continues in further events.
+An event contains ids and the actor, never a text or a path. Each kind of change in an entry becomes one event, with at
+most LISTED memories. A longer list continues in further events.
 """
 
 import hmac
@@ -55,7 +55,7 @@ _encode = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
 class Made:
     """A memory version that an entry made. `moved` and `rewritten` say what differs from the version before.
 
-    `brought` means that it is the newest of several versions with which an import brought the memory.
+    `brought`: it is the newest of several versions that an import brought.
     """
 
     id: str
@@ -82,10 +82,9 @@ class Found:
 class Entry:
     """The facts of an audit entry that its events need.
 
-    `event` is the event of the entry's command (None: it has none); changes to memories have events of their own.
-    `told` is the entry's input, and `named` are the (memory, version) pairs in it. If the act also decided about
-    versions, `also` has the events for this, each with its pairs. `proposals` has the event, the number and the state
-    of each proposal that the call or the act opened or ended.
+    `event` is the event of the entry's command (None: none). `told` is the entry's input, and `named` are the (memory,
+    version) pairs in it. `also` has events about decisions in the same act, each with its pairs. `proposals` has
+    (event, number, state) of each proposal that was opened or ended.
     """
 
     chain: str
@@ -141,8 +140,7 @@ def of_entry(entry: Entry, key: bytes) -> Iterator[Event]:
 
 
 def of_run(store: str | None, run: str, before: str, state: str, at: datetime, key: bytes) -> Iterator[Event]:
-    """Yield the events of a retention run whose state has changed. `before` is the state that webhooks were last
-    informed of."""
+    """Yield the events of a retention run whose state has changed. `before` is the last reported state."""
     hub, names = _Hub(key), [_RUNS[state]] if state in _RUNS else []
     if state in ("done", "cancelled") and before == "":
         names.insert(0, _RUNS["running"])
@@ -160,7 +158,9 @@ def of_import(store: str, job: str, state: str, memories: int, at: datetime, key
 
 def of_alarm(key: str, since: datetime, before: str, state: str, at: datetime, audit_key: bytes) -> Iterator[Event]:
     """Yield the events of an alarm whose state has changed. `key` names the kind and the subject of the alarm.
-    `before` is the state that webhooks were last informed of."""
+
+    `before` is the last reported state.
+    """
     hub, (kind, _space, subject) = _Hub(audit_key), key.partition(" ")
     alarm = {"kind": kind, **_subject(kind, subject), "since": _moment(since)}
     names = [_ALARMS[state]] if state in _ALARMS else []
@@ -212,7 +212,7 @@ def _lists(entry: Entry) -> Iterator[tuple[str, list[dict[str, str | None]]]]:
 
 
 def _changes(made: Made) -> list[str]:
-    """Return the names of the events for one version. A version that moved a memory and changed its text has two."""
+    """Return the names of the events for one version."""
     if made.brought:
         names = ["memory.created", "memory.deleted"] if made.operation == "deleted" else ["memory.created"]
     elif made.operation == "deleted":
@@ -237,7 +237,7 @@ def _pairs(named: Sequence[tuple[str | None, str | None]]) -> list[dict[str, str
 
 
 def _decided(details: Mapping[str, Any]) -> list[str]:
-    """Return the ids of the findings that an entry's input names: none if it only says how many findings there were."""
+    """Return the ids of the findings that an entry's input names, if any."""
     before = details.get("before")
     lists = before.values() if isinstance(before, dict) else ()
     return [str(one) for listed in lists if isinstance(listed, list) for one in listed]
@@ -253,8 +253,7 @@ def _moment(at: datetime) -> str:
 
 
 class _Hub:
-    """The facts that all events of a hub share. The ids of events are derived from the audit key, and change only when
-    the key does."""
+    """The facts that all events of a hub share. The ids of events are derived from the audit key."""
 
     def __init__(self, key: bytes) -> None:
         self.key = key
@@ -271,7 +270,8 @@ class _Hub:
     def event(
         self, chain: str, seq: int, at: datetime, name: str, data: Mapping[str, Any], part: int = 0, of: str = ""
     ) -> Event:
-        """Return an event. Its id depends on all arguments but `data`: an event that is made again has the same id."""
+        """Return an event. Its id depends on all arguments but `data`, so an event that is made again has the same
+        id."""
         told = _encode(["event", chain, seq, name, part, of]).encode()
         id = ids.derived_id(ids.EVENT, at, hmac.digest(self.key, told, "sha256"))
         payload = {"type": "event", "id": id, "created_at": _moment(at), "data": {"type": name, **data}}

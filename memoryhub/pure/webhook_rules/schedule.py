@@ -29,8 +29,7 @@ NO_WAIT_IS_LONGER = timedelta(days=2)
 
 @dataclass(frozen=True, slots=True)
 class Next:
-    """What follows a failed attempt: the next one at `at` (None: none), and whether later deliveries may go first
-    (`aside`)."""
+    """What follows a failed attempt: the next one at `at` (None: none). `aside`: later deliveries may go first."""
 
     at: datetime | None
     aside: bool
@@ -41,8 +40,8 @@ def after_failure(
 ) -> Next:
     """Return what follows the failed attempt number `attempts`.
 
-    `chance` returns a random number from 0 to 1, by which the wait varies. `aside` is whether later deliveries may
-    already go first.
+    `chance` returns a random number from 0 to 1, by which the wait varies. `aside`: later deliveries may already go
+    first.
     """
     aside = aside or attempts >= HOLDS_UP or refused(status)
     if status == 410 or attempts > len(AFTER):
@@ -58,8 +57,7 @@ def refused(status: int | None) -> bool:
 
 
 def asked_for(retry_after: str, at: datetime) -> datetime | None:
-    """Return the moment that a `Retry-After` names, in seconds or as a date, but at most a day ahead. None if it names
-    none."""
+    """Return the moment that a `Retry-After` names, at most a day ahead. None if it names none."""
     if retry_after.isascii() and retry_after.isdigit():
         seconds = min(int(retry_after[:9]), int(LONGEST_WAIT.total_seconds()))
         return at + timedelta(seconds=seconds)

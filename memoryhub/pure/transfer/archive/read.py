@@ -1,7 +1,6 @@
 """Reads a ZIP archive strictly by its central directory. Every byte of the file is checked against this directory.
 
-Whatever two programs could read differently is refused: entries that overlap, data before, between or after them, sizes
-and checksums that do not match, ZIP64, encryption, links and devices.
+What two programs could read differently is refused, such as entries that overlap, sizes that do not match, and ZIP64.
 """
 
 import stat
@@ -29,8 +28,7 @@ OWN_ENTRIES = 2
 
 
 class Entry(NamedTuple):
-    """One entry of the central directory. `name` is its name as it is in the archive, in bytes, and `place` the same in
-    NFC. It is not checked yet whether its place is allowed, and whether its content is a text."""
+    """One entry of the central directory. `name` is its name in the archive, in bytes, and `place` the same in NFC."""
 
     place: str
     name: bytes
@@ -59,8 +57,10 @@ class Archive:
         return frozenset(entry.place for entry in self.entries)
 
     def files(self, passed: Container[str] = ()) -> Iterator[tuple[str, bytes]]:
-        """Yield (place, content) of each entry that is not a directory, in order. Entries at the places `passed` are
-        left out. Raises Refused, possibly after some entries."""
+        """Yield (place, content) of each file, in order, without those at the places `passed`.
+
+        Raises Refused, possibly after some entries.
+        """
         entries = [entry for entry in self.entries if entry.place not in passed]
         _require_all(entries, self.bounds)
         total = 0
@@ -74,8 +74,7 @@ class Archive:
 
 
 def _require_all(entries: list[Entry], bounds: Bounds) -> None:
-    """Raise Refused if the entries are more or larger than `bounds` allow, if one is no file or directory at an allowed
-    place, or if two have places that cannot be beside each other."""
+    """Raise Refused if there are too many or too large entries, or if a place is not allowed."""
     if len(entries) > bounds.entries + OWN_ENTRIES:
         raise Refused(f"The archive has {len(entries):,} entries; at most {bounds.entries:,} are taken.")
     for entry in entries:
@@ -114,8 +113,7 @@ def _entries(data: Data) -> tuple[list[Entry], int]:
 
 
 def _end_of(data: Data) -> int:
-    """Return the offset of the end record, which is the last one in the file. Raises Refused unless the file ends with
-    the record's comment."""
+    """Return the offset of the end record. Raises Refused unless the file ends with it and its comment."""
     at = data.rfind(_END_MARK, max(0, len(data) - _END.size - 0xFFFF))
     if at < 0:
         if data.find(_END_MARK) >= 0:
@@ -184,8 +182,7 @@ def _name(name: bytes, extra: dict[int, bytes]) -> str:
 
 
 def _extra(data: bytes) -> dict[int, bytes]:
-    """Return {kind: content} of an entry's extra fields. Bytes at the end that are no complete field are ignored: some
-    programs write them as padding."""
+    """Return {kind: content} of an entry's extra fields. An incomplete field at the end is ignored."""
     found, place = {}, 0
     while place + 4 <= len(data):
         kind, length = struct.unpack_from("<2H", data, place)
@@ -198,8 +195,7 @@ def _extra(data: bytes) -> dict[int, bytes]:
 
 
 def _starts(data: Data, entries: list[Entry], end: int) -> dict[int, int]:
-    """Return {offset of an entry: offset of its data}. Raises Refused unless every byte before the central directory
-    belongs to one entry."""
+    """Return {offset of an entry: offset of its data}. Raises Refused if other bytes are between the entries."""
     starts, place = {}, 0
     ordered = sorted(entries, key=lambda entry: entry.offset)
     for entry in ordered:
@@ -237,8 +233,7 @@ def _local(data: Data, entry: Entry, end: int) -> int:
 
 
 def _descriptor(data: Data, place: int, entry: Entry) -> int:
-    """Return the length of the data descriptor after an entry. Raises Refused unless it repeats the values of the
-    central directory."""
+    """Return the length of the data descriptor after an entry. Raises Refused if it has other values."""
     mark = 4 if data[place : place + 4] == _DESCRIPTOR_MARK else 0
     for kind in ("<3L", "<LQQ"):
         length = struct.calcsize(kind)
@@ -249,7 +244,7 @@ def _descriptor(data: Data, place: int, entry: Entry) -> int:
 
 
 def _unpacked(data: Data, entry: Entry, start: int, most: int) -> bytes:
-    """Return the unpacked bytes of an entry. They are counted while they are unpacked; more than `most` are refused."""
+    """Return the unpacked bytes of an entry. Raises Refused if there are more than `most`."""
     packed = data[start : start + entry.packed]
     if entry.method == _STORED:
         content = packed

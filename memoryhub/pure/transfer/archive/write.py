@@ -27,8 +27,8 @@ _PIECE = 64 * 1024
 def archive(about: About, heads: Iterable[WrittenVersion], history: Iterable[bytes] | None) -> Iterator[bytes]:
     """Yield the bytes of a ZIP archive of a memory store.
 
-    `heads` are the newest versions of the live memories, ordered by path. `history` is the content of the
-    file HISTORY in the archive: older versions, as JSON Lines. If it is None, there is no such file.
+    `heads` are the newest versions of the live memories, ordered by path. `history` is the content of the file HISTORY
+    (None: there is no such file).
     """
     pipe = _Pipe()
     with zipfile.ZipFile(pipe, "w", zipfile.ZIP_DEFLATED) as opened, SpooledTemporaryFile(_IN_MEMORY) as manifest:

@@ -1,4 +1,4 @@
-"""What the commits of a git stream say: author and time, the hub's own trailers, and the texts that they write."""
+"""What the commits of a git stream say: author and time, the hub's own trailers, and their texts."""
 
 import re
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ _TRAILER = re.compile(r"Memoryhub-([A-Z][a-z]+): (.*)")
 
 
 class Content(NamedTuple):
-    """The bytes of a blob, decoded once, however many versions have them. If they are no text, `why` is the reason."""
+    """The decoded bytes of a blob. If they are no text, `why` is the reason."""
 
     size: int
     text: str | None
@@ -39,8 +39,8 @@ class Commit:
 
 
 def only_text(commit: Commit) -> str | None:
-    """Return the text that a commit of the hub's own stream writes. Raises Refused unless the commit writes exactly one
-    file, and this file is a text."""
+    """Return the text that a commit of the hub's own stream writes. Raises Refused unless it writes exactly one
+    text."""
     if len(commit.changed) != 1:
         raise Refused("A commit of the stream does not write exactly one text.")
     (content,) = commit.changed.values()

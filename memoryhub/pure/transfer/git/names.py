@@ -14,10 +14,9 @@ def safe_path(path: str) -> str:
 
 
 def safe_name(name: str, directory: str = "") -> str:
-    """Return a name of a path, escaped if git would refuse it, if a program would obey it, or if it looks escaped
-    already.
+    """Return a name of a path, escaped if git would refuse it or a program would obey it.
 
-    The escape is reversible, because every `%` of an escaped name belongs to the escape.
+    The escape is reversible: a name that looks escaped is escaped too.
     """
     at = _to_escape(name, directory)
     if not at:
@@ -30,8 +29,7 @@ def safe_name(name: str, directory: str = "") -> str:
 
 
 def _to_escape(name: str, directory: str) -> frozenset[int]:
-    """Return the positions of the characters to escape. A name is also escaped if unescaping it gives a name that is
-    escaped, so that two names never become equal."""
+    """Return the positions of the characters to escape, so that two names never become equal."""
     whole = name
     while True:
         if at := _obeyed(name, directory):
@@ -42,8 +40,7 @@ def _to_escape(name: str, directory: str) -> frozenset[int]:
 
 
 def _obeyed(name: str, directory: str) -> frozenset[int]:
-    """Return the positions of the characters to escape because a program would obey the name, or because it is `.` or
-    `..`. Each part between backslashes counts as a name, as on Windows."""
+    """Return the positions of the characters to escape because a program would obey the name."""
     found: set[int] = set()
     start = 0
     for part in name.split("\\"):

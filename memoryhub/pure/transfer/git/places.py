@@ -21,7 +21,7 @@ version."""
 
 
 class Places(Generic[T]):
-    """{place: what is there}. A place is the name as git has it, where names in two Unicode forms are two names."""
+    """{place: what is there}. A place is the name as git has it: names in two Unicode forms are two places."""
 
     def __init__(self) -> None:
         self._there: dict[str, T] = {}
@@ -40,9 +40,7 @@ class Places(Generic[T]):
     def require(self, name: str, *, moved: bool = False) -> str:
         """Return the place for a name in a stream; `moved`: the stream moves a text there.
 
-        Raises Refused as `reading.require_place` does, and if all work so far is more than MOST_LOOKED_AT. This limit
-        is needed because the directories of a place are hashed one by one, and because composing a name takes time that
-        grows with the square of its marks.
+        Raises Refused as `reading.require_place` does, and if all work so far is more than MOST_LOOKED_AT.
         """
         reading.require_place(name, posix=True)
         marks = 0 if name.isascii() else sum(map(bool, map(unicodedata.combining, name)))

@@ -22,10 +22,7 @@ _WRONG_MODES = {b"120000": "a symbolic link", b"160000": "another repository", b
 
 @dataclass(slots=True)
 class _FoundMemory:
-    """What is known of a memory so far: its versions, and the reason why it cannot be imported (None: it can).
-
-    `path` is in NFC, as paths are stored; the stream knows the name as git has it.
-    """
+    """What is known of a memory so far: its versions, and why it cannot be imported (None: it can)."""
 
     id: str | None
     path: str
@@ -51,8 +48,7 @@ def read(data: Data, bounds: Bounds, only_memory_files: bool = False, exclude: E
 
 
 def _chosen(told: list[_FoundMemory], only_memory_files: bool, exclude: Exclude) -> list[_FoundMemory]:
-    """Return those of the memories `told` that are imported. They are chosen by their paths, because no hub wrote the
-    stream."""
+    """Return the memories to import from a stream that no hub wrote, chosen by their paths."""
     kept = [one for one in told if not exclude.has(one.path[1:])]
     taken = frozenset(tree_read.chosen({one.path[1:] for one in kept}, only_memory_files))
     for one in kept:
@@ -194,10 +190,9 @@ class _Stream:
     # -------------------------------------------------------------------------------------------- what a commit changes
 
     def _changes(self, commit: Commit, *, tells: bool) -> None:
-        """Read all changes of a commit. In the hub's own stream (`tells` is false) only written texts are used; the
-        trailers contain all other facts.
+        """Read all changes of a commit. Without `tells`, in the hub's own stream, only written texts are used.
 
-        A commit that begins with `deleteall` names all texts that it has: the others are removed at its end.
+        A commit with `deleteall` names all texts that it keeps.
         """
         named: set[str] | None = None
         while (line := self.lines.peek()) is not None:
@@ -259,8 +254,7 @@ class _Stream:
             raise Refused(f"Its texts have more than {self.bounds.unpacked:,} bytes.")
 
     def _write(self, place: str, content: Content, commit: Commit) -> None:
-        """Write a text at a place. A directory at this place is removed, and so are texts at the places of its parent
-        directories."""
+        """Write a text at a place. A directory there is removed, and so are texts in place of its directories."""
         for above in above_of(place):
             if above in self.there:
                 self._remove(above, commit)
@@ -297,11 +291,8 @@ class _Stream:
                 self._version(told, "deleted", None, commit)
 
     def _remove_others(self, named: set[str] | None, commit: Commit) -> None:
-        """Remove the texts that a commit has not `named` since its last `deleteall`. If `named` is None, remove
-        nothing, because there was no such `deleteall`.
-
-        The command `deleteall` itself removes nothing. So texts are removed only once, however often a commit says it.
-        """
+        """Remove the texts that a commit has not `named` since its last `deleteall`. If `named` is None, there was
+        none."""
         for place in [place for place in self.there if place not in named] if named is not None else ():
             self._remove(place, commit)
 

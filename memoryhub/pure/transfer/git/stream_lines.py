@@ -21,8 +21,8 @@ class Lines:
         self.data, self.at = data, 0
 
     def peek(self) -> bytes | None:
-        """Return the next line without its end, but do not move past it. None at the end of the stream; raises Refused
-        for an incomplete line."""
+        """Return the next line without its end, but do not move past it. None at the end. Raises Refused if it is
+        incomplete."""
         if self.at >= len(self.data):
             return None
         end = self.data.find(b"\n", self.at)
@@ -41,8 +41,8 @@ class Lines:
         return self.data[self.at :]
 
     def optional(self, word: bytes, *, whole: bool = False) -> bytes | None:
-        """If the next line begins with `word`, move past the line and return the rest of it, or all of it if `whole`.
-        Otherwise return None."""
+        """If the next line begins with `word`, move past it and return its rest, or with `whole` all of it; else
+        None."""
         line = self.peek()
         if line is None or not line.startswith(word):
             return None
@@ -68,8 +68,7 @@ class Lines:
 
 
 def unquoted(rest: bytes, *, ends: bytes = b"") -> tuple[str, bytes]:
-    """Return (path, the bytes after it). The path is either quoted as by git, or it ends at `ends` or, if `ends` is
-    empty, at the end of the line."""
+    """Return (path, the bytes after it). A path that is not quoted ends at `ends` or, without it, with the line."""
     match = _QUOTED.match(rest)
     if match is not None and len(match[1]) > _MOST_QUOTED:
         raise Refused(f"A place of the stream is longer than {reading.MOST_PLACE:,} bytes.")

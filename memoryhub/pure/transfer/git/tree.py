@@ -8,11 +8,10 @@ from memoryhub.pure.transfer.written import WrittenVersion
 
 
 class Tree:
-    """The places that memories have in the tree.
+    """The places that memories have in the tree of a git stream. At the end, it is the tree of the store.
 
-    At the end it is the tree of the store. Before that, memories may exchange paths within one audit entry: the memory
-    that wrote last at a path has it. A version that was never current here (`is_past`, because its history was
-    imported) may have the path of another memory. Such a version is written to a free place instead.
+    Within one audit entry, memories may exchange paths: the last to write at a path has it. A version that was never
+    current here (`is_past`) is written to a free place if its path is taken.
     """
 
     def __init__(self) -> None:
@@ -21,11 +20,8 @@ class Tree:
         self._aside: dict[str, str] = {}
 
     def move(self, written: WrittenVersion) -> tuple[str | None, str | None]:
-        """Return (the file that a version's commit removes, the file to which it writes the text).
-
-        Either is None if there is no such file: a version that is a deletion, or whose path is redacted, writes no
-        file.
-        """
+        """Return (the file that a version's commit removes, the file to which it writes the text). None: no such
+        file."""
         memory, version = written.memory, written.version
         old = self._aside.pop(memory, written.old_path)
         if old is None or self._there.get(old) != memory:

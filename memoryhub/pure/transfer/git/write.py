@@ -26,7 +26,7 @@ _NOT_IN_ADDRESSES = re.compile(r"[^A-Za-z0-9._+-]")
 
 
 def stream(about: About, versions: Iterable[WrittenVersion], counts: Counts) -> Iterator[bytes]:
-    """Yield the stream. `versions` are in the order of the audit; the versions of one entry follow one another."""
+    """Yield the stream. `versions` are in the order of the audit."""
     yield f"feature done\n# memoryhub {to_json(header(about, FORMAT))}\n".encode()
     yield f"# memoryhub {to_json({'type': 'store', **about.store})}\n".encode()
     yield f"reset {BRANCH}\n\n".encode()
@@ -52,8 +52,7 @@ def _commit(written: WrittenVersion, tree: Tree) -> bytes:
 
 
 def _changes(version: BundledVersion, old: str | None, place: str | None) -> Iterator[bytes]:
-    """Yield the changes of a version's commit: the removal of the file `old`, and the text at `place`. If one of them
-    is None, there is no such change."""
+    """Yield the changes of a version's commit: the removal of `old`, and the text at `place` (None: no such change)."""
     if old is not None:
         yield f"D {_quoted(safe_path(old))}\n".encode()
     if place is not None:
@@ -88,8 +87,7 @@ def _trailers(written: WrittenVersion) -> str:
 
 
 def _person(who: Author | None) -> str:
-    """Return a name that git accepts, and an e-mail address. The address identifies the author, but cannot receive
-    mail."""
+    """Return a name that git accepts, with an e-mail address that identifies the author but receives no mail."""
     person = author(who) or {}
     label = _NOT_IN_NAMES.sub(" ", str(person.get("label") or "")).strip(_CRUD)
     name = label.encode("utf-8", "replace").decode() or "unknown"
@@ -99,7 +97,7 @@ def _person(who: Author | None) -> str:
 
 
 def _when(at: datetime | None) -> str:
-    """Return a time in whole seconds since 1970: 0 for None, and for an earlier time, which git does not support."""
+    """Return a time in whole seconds since 1970; 0 for None and for an earlier time."""
     return f"{max(0, ((at or _EPOCH) - _EPOCH) // timedelta(seconds=1))} +0000"
 
 

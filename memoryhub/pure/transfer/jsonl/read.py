@@ -76,8 +76,7 @@ def _lines(data: Data) -> Iterator[bytes]:
 
 
 def require_bounds(line: bytes, named: str) -> None:
-    """Raise Refused if a line has more than LONGEST_LINE bytes or MOST_VALUES values. `named` is what the error calls
-    the line."""
+    """Raise Refused if a line is too large. `named` is what the error calls the line."""
     if len(line) > LONGEST_LINE:
         raise Refused(f"{named} has more than {LONGEST_LINE:,} bytes.")
     if _has_too_many(line):

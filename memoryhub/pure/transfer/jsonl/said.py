@@ -19,8 +19,7 @@ def thread_of(line: Line) -> BundledThread:
 
 
 def talks_of(line: Line, changes: int) -> tuple[BundledTalk, ...]:
-    """Return the conversations about a proposal from its line. `changes` is how many changes the proposal has. Raises
-    Refused."""
+    """Return the conversations in the line of a proposal with so many changes. Raises Refused."""
     told = line.get("threads", [])
     if not isinstance(told, list) or not all(isinstance(one, dict) for one in told):
         raise Refused("A proposal's threads are no list of conversations.")

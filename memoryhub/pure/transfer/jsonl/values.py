@@ -47,8 +47,7 @@ def text(line: Line, name: str) -> str:
 
 
 def text_or_none(value: Line, name: str) -> str | None:
-    """Return the text under `name` in the object `value`, or None if there is none. Raises Refused unless it is a text
-    that can be stored."""
+    """Return the text under `name` in the object `value`; None if there is none. Raises Refused for another value."""
     if value.get(name) is None:
         return None
     found = text(value, name)
@@ -62,8 +61,10 @@ def moment_or_none(value: Line, name: str) -> datetime | None:
 
 
 def number_or_none(value: Line, name: str) -> int | None:
-    """Return the whole number under `name` in the object `value`, or None if there is none. Raises Refused if it is
-    below 1 or too large."""
+    """Return the whole number under `name` in the object `value`; None if there is none.
+
+    Raises Refused for another value, or a number below 1 or too large.
+    """
     found = value.get(name)
     if found is None:
         return None

@@ -1,5 +1,4 @@
-"""Writes memories, their versions and comments, proposals, path rules and the audit as JSON Lines; docs/export.md
-describes the lines."""
+"""Writes memories, proposals, path rules and the audit as JSON Lines; docs/export.md describes the lines."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
