@@ -67,7 +67,7 @@ def retrieve_audit_entry(request: HttpRequest, memory_store_id: str, seq: str) -
 
 
 def _search(query: ListEntries) -> Search:
-    """Return the audit search of a query; its times are exact to the microsecond."""
+    """Return the search in the audit for a query."""
     return Search(
         author=query.actor_id,
         session=query.session_id,

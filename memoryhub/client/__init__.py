@@ -287,7 +287,7 @@ class _Hub:
         self.at_root = f"{of_store}/memories?path_prefix=/&depth=1&limit={MOST_DELETES}"
 
     def options(self, token: str | None = None) -> Any:
-        """Return the SDK's options of a request: headers, which override those that the SDK sets."""
+        """Return the SDK's options for a request: headers that override the SDK's own."""
         headers = {"Authorization": f"Bearer {self._key}"}
         if self._session is not None:
             headers["Memoryhub-Session"] = self._session
@@ -356,7 +356,7 @@ def _answers(hub: _Hub, paths: Sequence[str], answer: object) -> dict[str, str]:
 
 
 def _raise_if_again(sent: Mapping[str, str], paths: Sequence[str]) -> None:
-    """Raise ToolError, as the hub answered, if one of `paths` is still listed after its deletion was sent."""
+    """Raise ToolError, with the hub's answer, if one of `paths` is still listed after its deletion was sent."""
     for path in paths:
         if path in sent:
             raise ToolError(sent[path])

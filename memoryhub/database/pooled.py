@@ -32,7 +32,7 @@ def options() -> dict[str, Any]:
         """A connection that sends the statement of `ask`, if there is one, instead of the pool's empty statement."""
 
         def execute_often(self, query: Any, values: Sequence[object]) -> psycopg.Cursor[Any]:
-            """Run a statement that the server prepares when it comes again, if the settings let it."""
+            """Run a statement that may come again, so that the server may prepare it."""
             return psycopg.Cursor(self).execute(query, values)
 
         def execute(self, query: Any, params: Any = None, **options: Any) -> psycopg.Cursor[Any]:

@@ -228,7 +228,7 @@ class MemoryVersionQuerySet(models.QuerySet["MemoryVersion"]):
         return self.filter(at_or_beneath(UNINDEXED_PATH, path))
 
     def between(self, after: int, last: int) -> MemoryVersionQuerySet:
-        """Return the versions that were made by entries after `after`, up to and including the entry `last`."""
+        """Return the versions made by the entries after the seq `after`, up to the seq `last`."""
         return self.filter(seq__gt=after, seq__lte=last)
 
     def unreviewed(self) -> MemoryVersionQuerySet:

@@ -208,7 +208,7 @@ class Candidate:
 
 
 def explained(policies: Iterable[Policy], path: str) -> list[Candidate]:
-    """Return a Candidate for each policy and a path, the most specific policy first."""
+    """Return a Candidate for each policy, for one path. The most specific policy comes first."""
     ordered = sorted(policies, key=attrgetter("specificity"))
     winner = next((policy for policy in ordered if matches(policy.pattern, path)), None)
     return [_candidate(policy, path, winner) for policy in ordered]

@@ -111,7 +111,7 @@ class Matcher:
         )
 
     def last_names(self, states: int) -> list[str]:
-        """Return the names, perhaps with `*`, that the last name of the path may have after these positions."""
+        """Return the names of the pattern that may match the last name of a path after these positions."""
         return self.names[-1:] if self.names and states >> len(self.names) - 1 & 1 else []
 
     def accepts(self, states: int, name: str) -> bool:

@@ -50,7 +50,7 @@ class _Following(dict[str, re.Pattern[str]]):
         return self[beginning]
 
     def steps(self, beginning: str) -> int:
-        """Return what it costs to look at what follows `beginning`: more for a beginning that more rows have."""
+        """Return the cost of a search after `beginning`, which grows with the number of its rows."""
         if beginning not in self._steps:
             self._steps[beginning] = 2 + 2 * len(_rows_of(self._rows, beginning))
         return self._steps[beginning]

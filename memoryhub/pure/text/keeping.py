@@ -89,7 +89,8 @@ def parts(value: Any) -> tuple[Any, int | None]:
 
 
 def of_parts(kept: Any, size: int) -> list[Any]:
-    """Return a shortened input as it is stored; the opposite of `parts`."""
+    """Return what is stored for a shortened input: `kept`, the part that was kept, and `size`, the bytes of the
+    whole."""
     return [kept, {"kept_in_part": True, "bytes": size}]
 
 

@@ -155,7 +155,7 @@ def shifted(spans: Iterable[Span], text: str, masked: Sequence[Span]) -> list[Sp
 
 
 def _with_feed(start: int, end: int) -> Place:
-    """Return a stretch with the line feed before it, which shows that the text does not start there."""
+    """Return a stretch, extended by the line feed before it."""
     return max(0, start - 1), end
 
 

@@ -38,7 +38,7 @@ def texts_of(words: Iterable[Forms]) -> tuple[str, ...]:
 
 
 def missing(text: str, words: Iterable[Forms]) -> list[Forms]:
-    """Return those of the words of which a folded text contains no form."""
+    """Return those `words` of which the folded text contains no form."""
     return [word for word in words if not any(find(text, form) >= 0 for form in word)]
 
 

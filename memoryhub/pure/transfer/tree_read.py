@@ -42,7 +42,7 @@ class Exclude:
     kept: frozenset[str] = frozenset()
 
     def except_for(self, places: frozenset[str]) -> "Exclude":
-        """Return exclusions that are the same, but whose patterns of NEVER exclude none of `places`."""
+        """Return the same exclusions, except that NEVER excludes none of `places`."""
         asked = Exclude(tuple(pattern for pattern in self.patterns if pattern not in NEVER))
         kept = {place for place in places if not asked.has(place)}
         above = {place[:end] for place in kept for end, character in enumerate(place) if character == "/"}
