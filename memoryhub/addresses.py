@@ -1,4 +1,4 @@
-"""Reads the URLs in the environment: that of the hub, that of its database, and that of its mail server."""
+"""Reads the URLs of the hub, of its database and of its mail server from the environment."""
 
 from typing import Any
 from urllib.parse import SplitResult, unquote, urlsplit

@@ -220,7 +220,7 @@ def recorded_views(get_response: GetResponse) -> GetResponse:
 def back_to_the_page(get_response: GetResponse) -> GetResponse:
     """After the next sign-in, lead a person back to the page from which the request came.
 
-    This is for expired sign-ins in requests that send a form or ask for a part of a page.
+    This is for requests with an expired sign-in whose own address may be no page.
     """
 
     def middleware(request: HttpRequest) -> HttpResponseBase:

@@ -1,4 +1,4 @@
-"""The API under /v1: its routers, which define both its addresses and its OpenAPI document."""
+"""The API under /v1. Its routers define its addresses and its OpenAPI document."""
 
 from functools import cache
 from types import ModuleType

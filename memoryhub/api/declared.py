@@ -18,7 +18,7 @@ class NinjaHasChanged(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """One operation: its function, its address under /v1, its methods, and what it `needs` of the key."""
+    """One operation: its function, its address under /v1, its methods, and the requirements of its key (`needs`)."""
 
     function: Callable[..., Any]
     path: str

@@ -46,7 +46,7 @@ class Standard:
 
 
 class File:
-    """A file. It is opened for each write, so that it may be moved away. After a write, the lines are on the disk."""
+    """A file, opened for each write, so that it may be moved away. After a write, the lines are on the disk."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -1,7 +1,6 @@
 """Keeps a directory of files and a memory store in step, in both directions: `hub-memory-sync`.
 
-It is for agents that keep their memory in files, such as Claude Code. If only one side has changed since both were the
-same, the other side is changed too.
+It is for agents that keep their memory in files, such as Claude Code.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""The demo's imports, one of which waits for a decision, and its webhooks, one of which fails."""
+"""The demo's imports and webhooks. One import waits for a decision, and one webhook fails."""
 
 import io
 import zipfile

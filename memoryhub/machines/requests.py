@@ -125,7 +125,7 @@ def secret_in(meta: Mapping[str, Any]) -> str:
 def json_of(request: HttpRequest, body: bytes) -> dict[str, Any]:
     """Return the JSON object in a body.
 
-    Raises Problem: 415 for a compressed body or another content type, 400 if the body is no JSON object.
+    Raises Problem: 415 for a compressed body or a content type other than JSON, 400 if the body is no JSON object.
     """
     require_plain(request)
     if not _JSON_TYPE.fullmatch(request.META.get("CONTENT_TYPE") or ""):

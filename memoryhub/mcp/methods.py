@@ -20,8 +20,7 @@ KEPT_MS = 3_600_000
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
-    """A valid request: its message, its version of the protocol, its store, its caller, and its Idempotency-Key
-    (`key`)."""
+    """A valid request: message, version of the protocol, store, caller, and Idempotency-Key (`key`)."""
 
     message: Message
     version: str

@@ -49,8 +49,7 @@ def version_of(headers: Mapping[str, str], message: Message) -> str:
 
 
 def unsupported(requested: str) -> Refused:
-    """Return the error for an unsupported version. It lists the supported versions, from which the client can
-    choose."""
+    """Return the error for an unsupported version, with a list of the supported versions."""
     return Refused(
         UNSUPPORTED_VERSION,
         "Unsupported protocol version",

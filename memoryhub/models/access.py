@@ -64,7 +64,8 @@ def _did_something(chains: Sequence[str]) -> Exists:
 
 class UserQuerySet(SealedQuerySet["User"]):
     def known_in(self, chains: Sequence[str]) -> UserQuerySet:
-        """Return the people who have a role in one of the stores `chains`, or an entry in the chain of one of them."""
+        """Return the people with a role in one of the stores `chains`, or with an entry in the chain of such a
+        store."""
         role = Member.objects.filter(user=OuterRef("pk"), store__in=chains)
         return self.filter(Exists(role) | _did_something(chains))
 
@@ -150,7 +151,7 @@ class InvitationQuerySet(SealedQuerySet["Invitation"]):
         return self.filter(used_at=None, expires_at__gt=at)
 
     def granted(self) -> InvitationQuerySet:
-        """Return the invitations whose maker may still grant their role, and those of the hub itself.
+        """Return the invitations whose maker may still grant their role, and the invitations of the hub itself.
 
         A superuser may grant every role. An admin of a store may only invite new people to a role in that store.
         """

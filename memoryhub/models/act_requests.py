@@ -35,7 +35,7 @@ class ActRequestQuerySet(SealedQuerySet["ActRequest"]):
         return waiting.filter(store__in=user.memberships.filter(role=Role.ADMIN).values("store"))
 
     def concerning(self, user: User) -> ActRequestQuerySet:
-        """Return the requests that a person made, and those, open or not, that the person may decide."""
+        """Return the requests that a person made, and the requests, open or not, that the person may decide."""
         if user.is_superuser:
             return self.all()
         stores = user.memberships.filter(role=Role.ADMIN).values("store")

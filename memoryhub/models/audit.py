@@ -82,7 +82,7 @@ BECAME_A_PROPOSAL = f'"{PROPOSED}'
 
 
 def was_refused_with(*beginnings: str) -> Q:
-    """Return the condition that a call was refused with an answer that begins with one of `beginnings`."""
+    """Return the condition that a call was refused, with an answer that begins with one of `beginnings`."""
     begins = Q(*(Q(message__startswith=f'"{text}') for text in beginnings), _connector=Q.OR)
     repeated = Q(message__isnull=True, replay_of__isnull=False) & Q(Exists(_first_call().filter(begins)))
     return Q(ok=False) & (Q(message__isnull=False) & begins | repeated)
@@ -157,7 +157,7 @@ class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
         return self.filter(~Exact(F("door"), Literal(Door.TOOL.value)), door=door)
 
     def by_version(self, versions: Collection[str]) -> AuditEntryQuerySet:
-        """Return the entries whose `version` is one of `versions`, except those of the door TOOL."""
+        """Return the entries about one of these `versions`, except the entries of the door TOOL."""
         return self.filter(~Exact(F("door"), Literal(Door.TOOL.value)), version__in=versions)
 
     def that_ended(self, ok: bool) -> AuditEntryQuerySet:
@@ -212,9 +212,9 @@ class AuditEntry(RowOfStore):
     """One act: actor, door, command and outcome. It has no foreign keys, because it outlives the rows that it names.
 
     `input` and `message` are ASCII-escaped JSON. `input` is stored without the text of `version`; see `InputField`.
-    `message` is null if the answer can be rendered again from `version`, or if it is that of the entry `replay_of`. The
-    lines `first_line` to `last_line` are shown; `cut` says whether the view limit ended them. `author_id` is the id of
-    the agent or the person. `duration` is in microseconds.
+    `message` is null if the answer can be rendered again from `version`, or if the entry `replay_of` has the answer.
+    `first_line` and `last_line` are the lines that were shown; `cut` says whether the view limit ended them.
+    `author_id` is the id of the agent or the person. `duration` is in microseconds.
 
     `proof` has the salts and commitments; `actions.core.proofs` reads them. Older entries have them in `salts` and
     `commitments` instead.

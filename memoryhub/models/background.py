@@ -1,4 +1,4 @@
-"""The hub's own state: digests of the secrets with which it was started, and the state of its background work."""
+"""The hub's own state: digests of the secrets of its first start, and the state of its background work."""
 
 from django.db import models
 
@@ -22,8 +22,7 @@ class BackgroundTask(models.Model):
 
 
 class Installation(models.Model):
-    """One row about this hub: keyed digests of the secrets with which it was first started, and its clock of running
-    time.
+    """One row about this hub: keyed digests of the secrets of its first start, and its clock of running time.
 
     Until `stream_until`, the process `stream_holder` writes the audit stream. `older_keys` are the earlier audit keys,
     encrypted with the current one.

@@ -47,7 +47,7 @@ class ClaudeRunQuerySet(models.QuerySet["ClaudeRun"]):
         return self.select_related("started_by").order_by("-created_at", "-id")
 
     def before(self, run: ClaudeRun) -> ClaudeRunQuerySet:
-        """Return the runs that follow this run in the order of `newest`."""
+        """Return the runs that are older than this run."""
         return self.filter(models.Q(created_at__lt=run.created_at) | models.Q(created_at=run.created_at, pk__lt=run.pk))
 
 
@@ -178,10 +178,9 @@ class ClaudeDay(models.Model):
 
 
 class ClaudeModel(models.Model):
-    """A model that Claude's API offers.
+    """A model that Claude's API offers, with its `name` for people.
 
-    It has a `name` for people, the most tokens of an answer (null: unknown), whether it can think, and the `edits` of a
-    context that it supports (null: unknown).
+    The most tokens of an answer, and the `edits` of a context that the model supports, are null if unknown.
     """
 
     id = models.CharField(max_length=100, primary_key=True)

@@ -108,8 +108,8 @@ class RefusedCallsQuerySet(models.QuerySet["RefusedCalls"]):
     def by_key(self, today: date) -> models.QuerySet[Any, Any]:
         """Return one row for each key and store, the latest refusal first.
 
-        A row has `store_id`, `key`, `calls` (refused on all days), `today` (refused on the day `today`, or None) and
-        `last` (the time of the last refusal).
+        A row has `store_id`, `key`, the number of refused `calls`, the number `today` (None: none on this day), and the
+        `last` time.
         """
         of_today = Sum("count", filter=Q(day=today))
         found = self.values("store_id", "key").annotate(calls=Sum("count"), today=of_today, last=Max("last_at"))
@@ -117,7 +117,7 @@ class RefusedCallsQuerySet(models.QuerySet["RefusedCalls"]):
 
 
 class RefusedCalls(RowOfStore):
-    """The refused calls of one key in one store on one day (UTC): their number, and the time of the last one.
+    """The number of refused calls of one key in one store on one day (UTC), and the time of the last one.
 
     The key made more calls in a minute than the store allows. Such calls have no entry: see
     `actions.memories.refused_calls`.

@@ -46,11 +46,11 @@ class MailQuerySet(models.QuerySet["Mail"]):
 
 
 class Mail(models.Model):
-    """A message to send. Its words are written from the current state of the hub when it is sent.
+    """A message to send. Its words are not stored, but written when it is sent.
 
     `to` is the receiver; null for an address without an account. `about` is the id of the subject of the message (a
-    comment, an invitation, an alarm or a request), and `store` is its memory store. `nonce` is all that is stored of an
-    invitation's token, and useless without SECRET_KEY. `problem` is why the last try failed, in a few words.
+    comment, an invitation, an alarm or a request), and `store` is the subject's memory store. Of an invitation's token,
+    only `nonce` is stored, which is useless without SECRET_KEY. `problem` is why the last try failed, in a few words.
     """
 
     kind = models.CharField(max_length=10, choices=MailKind.choices)

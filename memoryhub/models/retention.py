@@ -143,7 +143,7 @@ class RunQuerySet(models.QuerySet["Run"]):
         return self.filter(store_id=store_id)
 
     def open(self) -> RunQuerySet:
-        """Return the runs that have not ended: those that are running, and those that wait for a person's answer."""
+        """Return the runs that are running, or wait for a person's answer."""
         return self.filter(state__in=[RunState.WAITING, RunState.RUNNING])
 
     def newest(self) -> RunQuerySet:

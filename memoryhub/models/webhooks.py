@@ -1,4 +1,4 @@
-"""Webhooks: their addresses, each delivery with its attempts, and how far the audit has been read for them."""
+"""Webhooks: their addresses, their deliveries with attempts, and how far the audit has been read for them."""
 
 from __future__ import annotations
 
@@ -57,11 +57,11 @@ class PresentWebhooks(_Webhooks["Webhook"]):
 class Webhook(Sealed):
     """An address to which the events of one store are sent (store null: the events of all stores).
 
-    With `is_chat`, a sentence for people is sent instead of the event. The secret is never stored. It is derived from
-    the audit key, the id and `generation`; the previous secret is valid until `previous_until`. `keys` has (generation,
-    name of an audit key): secrets from this generation on use this key. `next_at` is when the next delivery is due
-    (null: none). One thread sends to the webhook until `leased_until`. `failing_since` is the first failure after the
-    last success. `problem` and `status` describe the last attempt.
+    With `is_chat`, a sentence for people is sent instead of the event. The secret is never stored: it is derived from
+    the audit key, the id and `generation`. The previous secret is valid until `previous_until`. `keys` has (generation,
+    name of the audit key for secrets from this generation on). `next_at` is when the next delivery is due (null: none).
+    One thread sends to the webhook until `leased_until`. `failing_since` is the first failure after the last success.
+    `problem` and `status` describe the last attempt.
     """
 
     HOME: ClassVar = "store_id"

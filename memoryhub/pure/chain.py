@@ -4,7 +4,7 @@ An entry's hash is ``HMAC-SHA256(key, previous hash + canonical entry)``. In the
 ``HMAC-SHA256(salt, value)`` stands for each value that a redaction may destroy. Without value and salt, the chain still
 verifies, and the commitment reveals nothing.
 
-An entry keeps its salts in its *proof*, and the commitments to the values that it no longer has.
+The *proof* of an entry has its salts, and the commitments to values that are gone.
 """
 
 import hashlib

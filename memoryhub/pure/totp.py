@@ -13,7 +13,7 @@ AROUND = 1
 
 
 def new_secret() -> str:
-    """Return a new secret, as people may type it into an app."""
+    """Return a new secret in the form that people can type into an app."""
     return base64.b32encode(secrets.token_bytes(20)).decode()
 
 

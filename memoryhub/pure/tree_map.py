@@ -121,7 +121,7 @@ def _areas(node: Node, box: Box, above: int) -> Iterator[Area]:
 
 
 def squarified(sizes: Sequence[float], box: Box) -> list[Box]:
-    """Return a rectangle for each size. They fill the box, and each row of them is as square as it can be."""
+    """Return a rectangle for each size. The rectangles fill the box, and are as square as possible."""
     found: list[Box] = []
     left, start = box, 0
     total = sum(sizes)

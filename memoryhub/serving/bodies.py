@@ -48,7 +48,7 @@ class Body:
         self._file: IO[bytes] | None = None
 
     async def read(self) -> End:
-        """Read until the body ends or is too large. Return which of these happened, or that it was broken off."""
+        """Read until the body ends or is too large. Return which of these happened, or that the body was broken off."""
         while self.received != self.length:
             chunk = await self._next()
             if not chunk:

@@ -15,9 +15,10 @@ MOST = 4096
 
 
 class Known:
-    """Digests of keys or session cookies: for each, the id of its owner, and until when it is known.
+    """Digests of keys or session cookies, each with the id of its owner and the time until which it is known.
 
-    They only decide whether a body is read, and who waits for whom. Whether the request is allowed is checked later.
+    The digests only decide whether a body is read, and who waits for whom. Whether a request is allowed is checked
+    later.
     """
 
     def __init__(self) -> None:

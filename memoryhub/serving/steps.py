@@ -19,8 +19,8 @@ T = TypeVar("T")
 class Steps:
     """The coroutine of one request.
 
-    A call runs the coroutine up to the next future without a result. When that future has its result, its thread calls
-    the object again. The coroutine may await granian's futures, and those of `concurrent.futures` with `result_of`.
+    A call runs the coroutine up to the next future without a result. The thread that brings the result calls the object
+    again. The coroutine may await granian's futures, and, with `result_of`, futures of `concurrent.futures`.
     """
 
     __slots__ = ("_coroutine",)

@@ -187,7 +187,7 @@ def editor_phrases() -> str:
 def ago(moment: datetime, now: datetime) -> str:
     """Return the time between a moment and now, rounded down: `3 minutes ago` or `in 2 days`.
 
-    Return a date if the moment is more than RELATIVE_DAYS away.
+    More than RELATIVE_DAYS away, return a date instead.
     """
     seconds = int(abs(now - moment).total_seconds())
     if seconds < MINUTE:

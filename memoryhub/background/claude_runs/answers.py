@@ -68,7 +68,7 @@ class Begun:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A complete answer: its blocks, why it ended, what it used, and the edits of the context that were applied."""
+    """A complete answer: its blocks, why it ended, the used tokens, and the applied edits of the context."""
 
     blocks: list[dict[str, Any]]
     stop_reason: str

@@ -1,7 +1,7 @@
 """Works on one Claude run: asks for an answer, runs its calls of the memory tool, and asks again until Claude is done.
 
-Every step is stored before the next one begins. A call that runs again after a crash gets its first answer and changes
-nothing, because the id of its block is its token.
+Every step is stored before the next one begins. After a crash, a call may run again: it then gets its first answer and
+changes nothing.
 """
 
 import logging

@@ -1,6 +1,6 @@
-"""Django's `migrate`, safer and faster: it records a migration in the transaction that applies it.
+"""Django's `migrate`, with each migration recorded in the transaction that applies it.
 
-It checks only the changed tables where that is enough, and makes the tables of an empty database at once.
+Where that is enough, only changed tables are checked. The tables of an empty database are made at once.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Which backups are kept: the newest ones, and the newest one of each of the last weeks and months that have one."""
+"""Which backups are kept: the newest ones, and the newest one of each of the last weeks and months."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from datetime import datetime
 
 @dataclass(frozen=True, slots=True)
 class Keep:
-    """How many backups are kept: the newest ones, and one for each of the newest weeks and months that have one."""
+    """How many backups are kept: the newest ones, the newest one of each week, and the newest one of each month."""
 
     newest: int = 7
     weekly: int = 4

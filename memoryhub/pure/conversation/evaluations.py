@@ -1,8 +1,8 @@
 """A small suite that measures how well a model keeps memories.
 
-Each case has a memory store of its own. It tells the model something in sessions, and says what the answers and
-memories must be afterwards. The scripted model makes the `calls` of a session, and then says its `says` or, without
-one, the answers to these calls.
+A case tells the model something in sessions, and says what the answers and memories must be afterwards. Each case has a
+memory store of its own. The scripted model makes the `calls` of a session and then says `says`, or the results of the
+calls.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -79,7 +79,7 @@ class Policy:
 
 
 class Cutoffs(NamedTuple):
-    """Moments by which a policy decides whether a memory is due, one for each of its rules (None: no such rule).
+    """Moments by which a policy decides whether a memory is due (None: the policy has no such rule).
 
     A memory is due if it was last read at or before `unread`, last changed at or before `unchanged`, or created at or
     before `older`. With `together`, all of these must be true.

@@ -91,8 +91,8 @@ def _taken_back(
 ) -> Iterator[tuple[int, list[int]]]:
     """Yield (place, lines) for each (id, place) in `older` from which `text` took lines back.
 
-    The yielded `lines` has, for each line of the older text, the line into which it came back (-1: none). Such a line
-    is set to -1 in the argument `lines`.
+    For each line of the older text, the yielded `lines` has the line in `text` (-1: none). Lines that came back become
+    -1 in the argument `lines`.
     """
     added = [line for area in areas for line in range(area[2], area[3]) if lines[line] >= 0]
     for id, place in older:
@@ -149,7 +149,7 @@ def first_places(versions: Sequence[Version]) -> dict[str, int]:
 
 
 def texts_of_blame(versions: Sequence[Version]) -> list[str]:
-    """Return the ids of the texts that `blame` may need, mostly in the order in which it asks for them."""
+    """Return the ids of the texts that `blame` may need, mostly in the order of its questions."""
     first = first_places(versions)
     texts: list[str] = []
     places = {first[versions[-1].text or ""]}
@@ -203,7 +203,10 @@ def _back(versions: Sequence[Version], first: dict[str, int], at: int) -> list[t
 
 
 def _known(lines: Iterable[int], areas: Sequence[Area]) -> dict[int, int]:
-    """Return {line: its line in the old text} for those `lines` of the new text that the old text has, from 0."""
+    """Return {line: the same line's number in the old text} for `lines` of the new text, from 0.
+
+    Lines that the old text does not have are left out.
+    """
     known: dict[int, int] = {}
     rest, shift = iter(areas), 0
     area = next(rest, None)

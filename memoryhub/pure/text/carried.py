@@ -8,10 +8,10 @@ from memoryhub.pure.text.line_sets import LineSet, Moves
 
 
 def carried(versions: Sequence[Version], added_by: Collection[int], text_of: TextOf, work: Work) -> dict[int, LineSet]:
-    """Return {version number: those lines of the version that one of the versions `added_by` added}.
+    """Return {version number: its lines that one of the versions `added_by` added}.
 
     Lines count from 1. `versions` are consecutive and in order of time. All lines of the first text count as added by
-    its version. Once `work` is used up, further versions are left out.
+    the first version. Once `work` is used up, further versions are left out.
     """
     lines: dict[str, LineSet] = {}
     previous: str | None = None

@@ -28,7 +28,7 @@ Where = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A piece of a line. It is marked if the other side does not have it."""
+    """A piece of a line, marked if the other side does not have it."""
 
     text: str
     marked: bool

@@ -21,7 +21,7 @@ _LIKE_A_MARKER = re.compile(r"^(<+|\|+|=+|>+)(?= |$)", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """Lines that both sides changed, with their line feeds. If a side removed the lines, its text is empty."""
+    """Lines that both sides changed, with their line feeds. The text of a side that removed the lines is empty."""
 
     base: str
     mine: str

@@ -161,7 +161,7 @@ class _Keys:
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """Some entries of an index. For each key, bits say which of their names have it, and which of their directories."""
+    """Some entries of an index. For each key, bits say which names and which directories of entries have it."""
 
     size: int
     in_name: dict[int, int]
@@ -185,14 +185,15 @@ class _Block:
         return cls(len(entries), _with_single_bytes(names), _with_single_bytes(_directory_bits(directories)))
 
     def candidates(self, words: Sequence[_Keys], fit: int) -> int:
-        """Return the bits of the entries that may contain all words, one of them with the fit `fit` or a better one."""
+        """Return the bits of the entries that may have all words, and one of the words with the fit `fit` or a better
+        one."""
         bits = self.having([key for word in words for key in word.path])
         if fit == IN_PATH or not bits:
             return bits
         return bits & reduce(or_, (self._named(word.by_fit[fit]) for word in words), 0)
 
     def having(self, keys: Iterable[int]) -> int:
-        """Return the bits of the entries that have all these keys, in their name or their directory."""
+        """Return the bits of the entries with all these keys in their name, or all in their directory."""
         bits = (1 << self.size) - 1
         for key in keys:
             bits &= self.in_name.get(key, 0) | self.in_directory.get(key, 0)

@@ -1,4 +1,4 @@
-"""Joins several proposed changes of one memory, each made to the text that the memory had at its time."""
+"""Joins several proposed changes of one memory, which were made to different texts of this memory."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
@@ -27,9 +27,10 @@ class Wish(NamedTuple):
 
 
 class Joined(NamedTuple):
-    """Several wishes, joined into one `wish`. `replaced` are the positions of wishes of which it contains nothing.
+    """Several wishes, joined into one `wish`.
 
-    `cut` are the positions of those of which it contains only a part.
+    `replaced` are the positions of wishes that have no part in it. `cut` are the positions of wishes of which only a
+    part is in it.
     """
 
     wish: Wish
@@ -114,9 +115,9 @@ def onto(now: str, wish: Wish, work: Work) -> Merge:
 class _Draft:
     """The wishes that are joined so far, as edits of the text `seen`, the last text that an agent saw.
 
-    Where others changed the lines of an earlier wish, `seen` has the older lines. `seen_ends` and `wanted_ends`: the
-    text has a line feed at its end. `lost` are wishes replaced by later ones, at least in part. `there` are wishes of
-    which `seen` already contains something.
+    Where others changed the lines of an earlier wish, `seen` has the older lines. `seen_ends` and `wanted_ends` say
+    whether the texts have a final line feed. `lost` are wishes that later wishes replaced, at least in part. `there`
+    are wishes of which `seen` already contains something.
     """
 
     text: str
@@ -182,7 +183,7 @@ class _Draft:
         return list(_without(later, conflicts))
 
     def _with(self, earlier: Sequence[Edit], later: Sequence[Edit]) -> list[Edit]:
-        """Return the `earlier` edits that are kept, and the `later` ones that do not repeat them, in order."""
+        """Return the `earlier` edits that are kept and the new `later` edits, in order."""
         self.work.spend(EDIT_WORK * (len(earlier) + len(later)))
         earlier, later = _split(earlier, later), _split(later, earlier)
         kept = self._beside(earlier, later)
@@ -252,7 +253,8 @@ def _has(edits: Sequence[Edit], lines: Sequence[str]) -> bool:
 
 
 def _is_in(edit: Edit, near: Sequence[Edit], over: Sequence[Edit]) -> bool:
-    """Return whether other edits do all that `edit` does: those in `near` touch it, those in `over` overlap it."""
+    """Return whether other edits do all that `edit` does. `near` are the edits that touch it, `over` those that overlap
+    it."""
     changed = sum(min(one.end, edit.end) - max(one.first, edit.first) for one in over)
     if changed < edit.end - edit.first:
         return False

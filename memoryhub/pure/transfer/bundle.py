@@ -86,8 +86,8 @@ class BundledTalk:
     """A conversation about a proposal, oldest comment first.
 
     It is about a `line` in one memory or, if `change` is None, about the proposal as a whole. `change` is the number of
-    a change of this memory, from 1. The line is one of the text before (`old`) or of the proposed text. These are the
-    text of version `base` (None: none), without and with the changes up to `number`.
+    a change of this memory, from 1. With `old`, the line is in the text of version `base` (None: no text). Otherwise it
+    is in the proposed text, made from this text by the changes up to `number`.
     """
 
     change: int | None

@@ -12,7 +12,7 @@ MOST_NUMBER = 1_000_000_000
 
 
 def checked(memories: Iterable[BundledMemory], bounds: Bounds) -> tuple[tuple[BundledMemory, ...], tuple[Left, ...]]:
-    """Return the memories that can be imported, and those that cannot. Raises Refused for contradictory histories."""
+    """Return the memories that can be imported, and what cannot. Raises Refused for contradictory histories."""
     all_of_them = list(memories)
     require_bounds(all_of_them, bounds)
     _require_ids(all_of_them)

@@ -13,7 +13,7 @@ _LONGEST = 200
 
 
 def safe_name(name: str, directory: str = "") -> str:
-    """Return a file name for one name of a path, shortened if it is long.
+    """Return a file name for one name of a path. A long name is shortened.
 
     A character is escaped, as in `%41`, if Linux, macOS or Windows cannot store it, or if a program would obey the file
     in `directory`.

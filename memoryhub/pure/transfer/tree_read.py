@@ -65,7 +65,7 @@ DEFAULT = Exclude()
 
 @lru_cache(maxsize=64)
 def _pattern(patterns: tuple[str, ...]) -> re.Pattern[str]:
-    """Return one pattern for all names that these shell patterns, without those with a slash, match."""
+    """Return one pattern for all names that match one of the shell patterns without a slash."""
     return re.compile("|".join(translate(pattern) for pattern in patterns if "/" not in pattern) or "(?!)")
 
 

@@ -119,7 +119,7 @@ class Event:
 
 
 def of_entry(entry: Entry, key: bytes) -> Iterator[Event]:
-    """Yield the events of an entry: first the one about the store or a proposal, then those about its memories."""
+    """Yield the events of an entry: first about the store or a proposal, then about its memories."""
     hub = _Hub(key)
     if entry.event in GROUPS["memory_store"]:
         official = {"id": entry.chain, "organization_id": hub.organization, "workspace_id": hub.workspace}

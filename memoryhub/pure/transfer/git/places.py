@@ -1,4 +1,4 @@
-"""The texts that a git stream has at one point of its history, by their places. The work on them is bounded."""
+"""The texts of a git stream at one point of its history, by their places, with bounded work."""
 
 import re
 import unicodedata

@@ -254,7 +254,7 @@ class _Stream:
             raise Refused(f"Its texts have more than {self.bounds.unpacked:,} bytes.")
 
     def _write(self, place: str, content: Content, commit: Commit) -> None:
-        """Write a text at a place. A directory there is removed, and so are texts in place of its directories."""
+        """Write a text at a place. A directory at this place is removed, and so are texts at places above it."""
         for above in above_of(place):
             if above in self.there:
                 self._remove(above, commit)

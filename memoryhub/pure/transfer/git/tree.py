@@ -20,7 +20,7 @@ class Tree:
         self._aside: dict[str, str] = {}
 
     def move(self, written: WrittenVersion) -> tuple[str | None, str | None]:
-        """Return (the file that a version's commit removes, the file to which it writes the text). None: no such
+        """Return (the file that a version's commit removes, the file that it writes). None means that there is no such
         file."""
         memory, version = written.memory, written.version
         old = self._aside.pop(memory, written.old_path)
