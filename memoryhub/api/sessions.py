@@ -29,9 +29,9 @@ MOST_STORES = 50
 
 @router.get("/sessions", auth=needs(Access.READ), response=answers(SessionPage), summary="List your sessions")
 def list_sessions(request: HttpRequest, query: Query[ListSessions]) -> Json:
-    """The sessions of the key's agent that have done something in a memory store which the key reaches, the newest
-    first. Those of other agents are not among them. A session begins with its first recorded request under a name in
-    the header `Memoryhub-Session`."""
+    """The sessions of the key's agent that have entries in a memory store which the key reaches, newest first. Sessions
+    of other agents are left out. A session begins with its first recorded request under a name in the header
+    `Memoryhub-Session`."""
     caller = call_of(request).caller
     note_key(call_of(request).asked)
     stores = reached(caller)
@@ -54,8 +54,7 @@ def list_sessions(request: HttpRequest, query: Query[ListSessions]) -> Json:
     summary="Retrieve your session",
 )  # fmt: skip
 def retrieve_session(request: HttpRequest, session_id: str) -> Json:
-    """One session of the key's agent, with the memory stores in which it has done something and that the key
-    reaches."""
+    """One session of the key's agent, with those memory stores with entries of the session that the key reaches."""
     caller = call_of(request).caller
     note_key(call_of(request).asked)
     stores = reached(caller)

@@ -43,7 +43,7 @@ class State:
 
     `files` is {path: digest that both sides had}. `waiting` is {path: [digest of the proposed text ("": a deletion),
     number of the proposal]}. `refused` is {path: digest of a file that the hub did not accept}. `tried` is {path: when
-    it was last sent, in seconds since 1970}.
+    the file was last sent, in seconds since 1970}.
     """
 
     store: str

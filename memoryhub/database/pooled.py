@@ -1,4 +1,5 @@
-"""Connections of PostgreSQL's pool. The pool tests a connection with an empty statement before it hands it out.
+"""Connections of PostgreSQL's pool. Before the pool hands out a connection, it tests the connection with an empty
+statement.
 
 A request can send its first read as this test, and so waits once less for the server.
 """

@@ -168,9 +168,9 @@ class Watch:
     def run(self, work: Callable[[], T], limit: float) -> T:
         """Run `work` in this thread, and return its result.
 
-        Raises TookTooMuch, at whatever step the work is, if it takes more than `limit` seconds of the processor or more
-        than MOST_MEMORY bytes. On PostgreSQL, it may also take at most LONGEST_WAIT times `limit` seconds in all. After
-        its first commit, the work may take as long again.
+        Raises TookTooMuch, at whatever step the work is, if the work takes more than `limit` seconds of the processor
+        or more than MOST_MEMORY bytes. On PostgreSQL, the work may also take at most LONGEST_WAIT times `limit` seconds
+        in all. After its first commit, it may take as long again.
         """
         running = _thread.running = self._running[threading.get_ident()] = _Running(limit, self._size)
         try:

@@ -1,7 +1,7 @@
 """The supported versions of the protocol, and the headers that each requires of a request.
 
 Up to version 2025-11-25, a client begins with `initialize` and then names the agreed version in a header. Since version
-2026-07-28, each request says all this itself, in headers and in `_meta`.
+2026-07-28, each request names its version, its method and its tool in headers.
 """
 
 import base64

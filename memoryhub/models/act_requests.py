@@ -49,9 +49,9 @@ class ActRequest(Sealed):
     """A person's request that a second person allow an act. `act` is the name of the act, and `path` the address of its
     form.
 
-    `content` is encrypted: the fields of the form, the act in words, and the reason. It is deleted when the request has
-    ended. `digest` is a commitment to the content. `store` is the memory store of the act, whose admins may decide too
-    (None: only administrators of the hub may decide).
+    `content` is encrypted: the fields of the form, the act in words, and the reason. The content is deleted when the
+    request has ended. `digest` is a commitment to the content. `store` is the memory store of the act, whose admins may
+    decide too (None: only administrators of the hub may decide).
     """
 
     OUTSIDE: ClassVar = {"content": "its commitment is sealed, and it goes when the request has ended"}

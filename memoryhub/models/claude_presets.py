@@ -20,7 +20,7 @@ class ClaudePreset(models.Model):
     """Guidance and settings for Claude runs, under a name.
 
     `versions` has the kept versions, oldest first: {"number", "at", "by", "content"}. `by` is the name of the person
-    who saved it. `content` has the values of the form of a run that are saved.
+    who saved the version. `content` has the saved values of a run's form.
     """
 
     id = IdField(primary_key=True)

@@ -152,9 +152,9 @@ class ClaudeEventQuerySet(models.QuerySet["ClaudeEvent"]):
 class ClaudeEvent(models.Model):
     """One event of a run. `number` is its place in the run, from 1.
 
-    `content` depends on the kind; see `actions.claude_runs.events`. `seq` is the number of the call's audit entry, if
-    it ran. An event `is_open` while it grows. An event that `is_cut` is a part of an answer that broke off, and not of
-    the conversation.
+    `content` depends on the kind; see `actions.claude_runs.events`. For a call that ran, `seq` is the number of its
+    audit entry. An event `is_open` while it grows. An event that `is_cut` is a part of an answer that broke off, and
+    not of the conversation.
     """
 
     pk = models.CompositePrimaryKey("run", "number")

@@ -134,7 +134,7 @@ class RefusedCalls(RowOfStore):
 
 
 class CallCount(models.Model):
-    """A count for the metrics, over all memory stores: the entries with one command, door and outcome.
+    """The number of entries with one command, door and outcome, in all memory stores together, for the metrics.
 
     `micros` is the sum of their durations, and `buckets` has their numbers by duration (see
     `actions.core.audit.metering`). The counts outlive the entries and the stores.

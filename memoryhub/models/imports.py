@@ -59,9 +59,10 @@ class Import(models.Model):
 class ImportItem(models.Model):
     """One memory of an import: how it compares with the store (`found`), the person's choice, and the outcome.
 
-    `met` is the store's version at the item's path at that time (null: none). `memory` is the memory's id in the
-    source. `history` holds the memory's versions, oldest first, if the source includes them. `version_count` counts all
-    versions in the source, and `comment_count` the comments in `history`. The texts are cleared when the import ends.
+    `met` is the version that was at the item's path when the item was compared (null: none). `memory` is the memory's
+    id in the source. `history` holds the memory's versions, oldest first, if the source includes them. `version_count`
+    counts all versions in the source, and `comment_count` the comments in `history`. The texts are cleared when the
+    import ends.
 
     If the item `is_proposal`, it is an open proposal: `history` has its changes, `path` is the path of the first
     change, and `memory` is the agent's id.

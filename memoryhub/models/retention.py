@@ -33,8 +33,8 @@ class RetentionPolicy(Sealed):
     """A retention policy: how long memories are kept if their path matches `pattern` ("": every path).
 
     Without a `store`, the policy applies in every store. A rule that is null does not apply. A day is 24 hours.
-    `grace_days` says how long memories that a policy moved to the trash stay there; `trash_days` is for all other
-    memories there. `keep_entry_days` takes effect only without a pattern. With `keeps_approved`, a memory does not
+    `grace_days` says how long memories that a policy moved to the trash stay there, `trash_days` how long other
+    memories stay there. `keep_entry_days` takes effect only without a pattern. With `keeps_approved`, a memory does not
     expire if a person wrote or approved its newest version. With `expires_together`, all rules must be due; otherwise
     one is enough.
     """

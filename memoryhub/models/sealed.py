@@ -83,9 +83,9 @@ class SealedQuerySet(models.QuerySet[Row]):
 class Sealed(models.Model):
     """A model of governing rows: they say what people and agents may do, what is kept, or what was decided.
 
-    `HOME` names the column with the store whose chain seals the row (without one, or null: the hub's chain). `OUTSIDE`
-    names the columns that no seal covers: {column: reason}. A later column needs a default: a seal leaves out values
-    that equal it, so older seals stay valid.
+    `HOME` names the column with the id of a store, whose chain seals the row. Without a store, the hub's chain seals
+    the row. `OUTSIDE` names the columns that no seal covers: {column: reason}. A column added later needs a default. A
+    seal leaves out default values, so older seals stay valid.
     """
 
     HOME: ClassVar[str | None] = None

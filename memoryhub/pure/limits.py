@@ -13,9 +13,10 @@ def _(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """One limit. `default` applies if neither the store nor the hub has set it; the environment `variable` replaces it.
+    """One limit. `default` applies if neither the store nor the hub has set the limit.
 
-    `meter` labels the usage that pages compare with the limit. `full` says what happens when it is reached.
+    The environment variable named `variable` replaces the default. `meter` labels the usage that pages compare with the
+    limit. `full` says what happens when the limit is reached.
     """
 
     name: str

@@ -142,7 +142,7 @@ def parse(url: str, *, private: bool = False) -> Target:
 def check(url: str, *, private: bool = False, resolve: Resolver | None = None, seconds: float = 5) -> Target:
     """Resolve the name of a URL once. Return the URL's parts with the IP addresses to connect to.
 
-    Raises Refused as `parse` does, if there is no address, and, without `private`, if one is not public.
+    Raises Refused as `parse` does, and for a name without an address. Without `private`, all addresses must be public.
     """
     target = parse(url, private=private)
     try:

@@ -44,7 +44,7 @@ def client_of(meta: Mapping[str, Any], trusted: Iterable[str]) -> str:
 def protocol_of(meta: Mapping[str, Any], trusted: Iterable[str]) -> str:
     """Return the protocol of the client's request, as the outermost trusted proxy reports it: `https`, `http` or "".
 
-    What stands before that in X-Forwarded-Proto may be forged by the client.
+    The client may have forged earlier values in X-Forwarded-Proto.
     """
     proxies, told = tuple(trusted), _parts(meta, "HTTP_X_FORWARDED_PROTO")
     way = [*_way(meta), str(meta.get("REMOTE_ADDR") or "")]
@@ -67,7 +67,7 @@ def _parts(meta: Mapping[str, Any], name: str) -> list[str]:
 def nearest_stranger(address: str, forwarded: list[str], trusted: Iterable[str]) -> str:
     """Return the last address of `forwarded` and `address` that is no trusted proxy; the first one if all are trusted.
 
-    What stands before it may be forged by the client.
+    The client may have forged all addresses before the returned one.
     """
     proxies = tuple(trusted)
     way = [*forwarded, address]

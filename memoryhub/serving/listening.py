@@ -32,8 +32,8 @@ def url_of(host: str, port: int) -> str:
 def reserve(host: str, port: int) -> socket.socket:
     """Make sure that no other program serves the port. Raises CommandError.
 
-    The reservation ends when the returned socket is closed. On Linux, a name in the kernel's abstract namespace holds
-    it until this process and its workers have ended.
+    The reservation ends when the returned socket is closed. On Linux, a name in the kernel's abstract namespace
+    reserves the port until this process and its workers have ended.
     """
     name = socket.socket(socket.AF_UNIX if sys.platform == "linux" else socket.AF_INET)
     try:

@@ -168,8 +168,8 @@ class Turns:
     def _ask(self, run: ClaudeRun, common: dict[str, Any], before: int | None = None) -> Answer:
         """Ask for the next answer and store it; ask again, up to ASK_AGAIN times, if it breaks off.
 
-        `common` are the parameters of the request without its messages. With the number `before`, only earlier events
-        are sent.
+        `common` are the parameters of the request without its messages. Only events with numbers below `before` are
+        sent (None: all events).
         """
         most = Options.of(run.options).max_tokens
         for attempt in range(ASK_AGAIN + 1):

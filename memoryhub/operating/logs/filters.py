@@ -13,9 +13,10 @@ EVERY = 60.0
 
 
 class OncePerMinute(logging.Filter):
-    """Lets one record of each kind pass in a minute, in one line, of database errors and answers with 503.
+    """Shortens records of database errors, and of answers with 503, to one line. One record of each kind passes in a
+    minute.
 
-    The next line of the same kind says how many more there were. Other records pass unchanged.
+    The next line of the same kind says how many there were. Other records pass unchanged.
     """
 
     def __init__(self, seconds: Callable[[], float] = time.monotonic) -> None:

@@ -17,8 +17,9 @@ UNDONE = "This call was not run."
 class Said:
     """One event of a run. `kind` is a value of `ClaudeEventKind`.
 
-    `block` is what Claude wrote: text, thinking, a call, or a compaction. For `message`, it has the person's `text`.
-    For `turn`, the end of an answer, it has the `stop_reason`. Only a call has an `answer`.
+    `block` is what Claude wrote: text, thinking, a call, or a compaction. For the kind `message`, `block` has the
+    person's `text`. For the kind `turn`, the end of an answer, `block` has the `stop_reason`. Only a call has an
+    `answer`.
     """
 
     kind: str

@@ -34,7 +34,7 @@ class Options:
     """The options of a run.
 
     The old results of tools are cleared (`clears_tool_uses`) at `trigger_value` input tokens or tool uses (`trigger`).
-    The newest `keep` results stay, and with `excludes_memory` those of the memory tool. At least `clear_at_least`
+    The newest `keep` results stay, and with `excludes_memory` all results of the memory tool. At least `clear_at_least`
     tokens must become free. With `clears_thinking`, only the newest `keep_thinking` answers keep their thinking (None:
     all answers).
     """

@@ -104,7 +104,7 @@ class PathRule:
     `pattern` has the syntax of a retention policy's pattern; "" matches every path. `who` is the id of an agent or of a
     key; "" means every agent. The agent gets `reason` when its change is refused or becomes a proposal. A rule with
     `only_if` matches only changes that meet this condition. After the day `until` (UTC), the rule matches nothing. With
-    `most`, each session can open at most `most` proposals in the store.
+    `most`, each session can open only so many proposals in the store.
     """
 
     effect: Effect

@@ -113,7 +113,7 @@ class Cutoffs(NamedTuple):
 class Facts(NamedTuple):
     """The facts about a memory. With `deleted_at` it is in the trash; `expired`: a retention run put it there.
 
-    `approved`: a person wrote or approved its newest version. It is used only for a memory that is not in the trash.
+    `approved`: a person wrote or approved its newest version. This is used only for a memory that is not in the trash.
     """
 
     path: str

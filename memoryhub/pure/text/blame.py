@@ -1,7 +1,7 @@
 """Blame: which version introduced each line of a memory. Versions are examined from the newest on, with bounded work.
 
 A line ends at a line feed. The last line of a text stays the same if only its line feed changes. Versions with the same
-text share one blame, that of the first of them.
+text share the blame of the first of these versions.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -28,11 +28,11 @@ class Version:
 
 
 class Origin(NamedTuple):
-    """Where a line comes from. Version `number` introduced it, as its line `line`.
+    """Where a line comes from. Version `number` introduced the line, as its line `line`.
 
-    In the text of the version `older` (0: there is none), it was inserted at line `before` or just after it. If texts
-    between are redacted, any version from `since` on may have introduced it. `known` is false if an earlier version
-    than those examined may have introduced it.
+    In the text of the version `older` (0: there is none), the line was inserted at line `before` or just after it. If
+    texts between are redacted, any version from `since` on may have introduced the line. `known` is false if a version
+    earlier than the examined ones may have introduced it.
     """
 
     number: int

@@ -125,8 +125,7 @@ def is_cut(kept: str) -> bool:
 
 
 def size_of_cut(kept: str, in_part: bool) -> str | None:
-    """Return the size in bytes of the whole answer, which is written in its stored beginning. None if it is stored
-    whole.
+    """Return the size in bytes of an answer that was cut; None if it is stored whole.
 
     `in_part`: the input of the call is kept in part. Only then is the answer of a refused call cut.
     """

@@ -1,7 +1,7 @@
 """A three-way merge, line by line: the changes that two sides made to the same text, with bounded work.
 
-A change of one side is taken, and one that both sides made alike. Where both changed the same or adjacent lines
-differently, the result is a conflict with the lines of all three texts.
+A change by one side is taken, and so is the same change by both sides. Where both sides changed the same or adjacent
+lines differently, the result is a conflict with the lines of all three texts.
 """
 
 import re

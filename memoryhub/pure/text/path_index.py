@@ -193,7 +193,7 @@ class _Block:
         return bits & reduce(or_, (self._named(word.by_fit[fit]) for word in words), 0)
 
     def having(self, keys: Iterable[int]) -> int:
-        """Return the bits of the entries with all these keys in their name, or all in their directory."""
+        """Return the bits of the entries that have each of these keys in their name or in their directory."""
         bits = (1 << self.size) - 1
         for key in keys:
             bits &= self.in_name.get(key, 0) | self.in_directory.get(key, 0)

@@ -105,7 +105,7 @@ def excluded(count: int) -> tuple[Left, ...]:
 def read_archive(data: Data, bounds: Bounds, only_memory_files: bool = False, exclude: Exclude = DEFAULT) -> Read:
     """Return the memories of a ZIP archive. With `only_memory_files`, these are only those of coding agents.
 
-    Without it, the memories of an unchanged export have their history. Raises Refused.
+    Otherwise, the memories of an unchanged export have their history. Raises Refused.
     """
     archive = archive_read.Archive(data, bounds)
     is_export = MANIFEST in archive.places and not only_memory_files
