@@ -44,7 +44,7 @@ MAIL_PORTS = {"smtp": 25, "smtp+tls": 587, "smtp+ssl": 465}
 
 
 def mail_server_of(url: str) -> dict[str, Any] | None:
-    """Return how to reach the mail server of a URL. None for a wrong URL; a system check reports it."""
+    """Return Django's settings of the mail server in a URL; None for a wrong URL, which a system check reports."""
     parts = parts_of(url)
     try:
         port = parts.port or MAIL_PORTS[parts.scheme]

@@ -59,7 +59,7 @@ def _is_address(text: str) -> bool:
 
 
 def _split(text: str) -> SplitResult:
-    """Return the parts of an address, all empty if it has none, such as `https://[::1`."""
+    """Return the parts of an address. All parts are empty for a wrong address, such as `https://[::1`."""
     try:
         return urlsplit(text)
     except ValueError:

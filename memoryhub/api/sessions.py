@@ -54,7 +54,8 @@ def list_sessions(request: HttpRequest, query: Query[ListSessions]) -> Json:
     summary="Retrieve your session",
 )  # fmt: skip
 def retrieve_session(request: HttpRequest, session_id: str) -> Json:
-    """One session of the key's agent, with those memory stores with entries of the session that the key reaches."""
+    """One session of the key's agent. Its `resources` are the memory stores with entries of the session, as far as the
+    key reaches them."""
     caller = call_of(request).caller
     note_key(call_of(request).asked)
     stores = reached(caller)

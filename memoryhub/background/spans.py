@@ -24,7 +24,7 @@ NO_ERROR = ("ok", "proposed")
 
 
 class Spans:
-    """What this process has not sent yet: `noted` entries, to make spans of, and spans that are `waiting`."""
+    """What this process has not sent yet: `noted` entries that have no span, and spans that are `waiting`."""
 
     def __init__(self) -> None:
         self.noted: dict[Place, str] = {}

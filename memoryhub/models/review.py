@@ -34,7 +34,7 @@ class ReviewQuerySet(models.QuerySet["Review"]):
         return self.order_by("-seq", "-id")
 
     def approvals_of(self, user_id: str) -> ReviewQuerySet:
-        """Return a person's approvals that were not taken back: those by a decision, and those by an edit."""
+        """Return a person's approvals, by a decision or by an edit, that were not taken back."""
         later = Review.objects.of_memory(OuterRef("store_id"), OuterRef("memory_id"))  # type: ignore[arg-type]
         taken_back = later.filter(
             version_id=OuterRef("version_id"), decision=Decision.REOPENED, seq__gt=OuterRef("seq")
@@ -103,9 +103,9 @@ class Claim(RowOfStore):
 
 
 class Viewed(RowOfStore):
-    """A person's mark that they have viewed a memory in the state after a version.
+    """A person's mark that they have viewed a memory as it was after the version with the id `version`.
 
-    `version` is the id of that version. The mark does not apply to newer versions, and is not audited.
+    The mark does not apply to newer versions, and is not audited.
     """
 
     store = models.ForeignKey(MemoryStore, models.CASCADE, db_index=False, related_name="+")

@@ -50,7 +50,7 @@ def milliseconds(at: datetime) -> int:
 
 
 def new_id(prefix: str, at: datetime) -> str:
-    """Return a fresh identifier; identifiers of a later millisecond sort after those of an earlier one."""
+    """Return a fresh identifier. It sorts after the identifiers of earlier milliseconds."""
     return prefix + _of_moment(at) + _base32(int.from_bytes(os.urandom(10), "big"), 80)
 
 

@@ -113,7 +113,7 @@ def _user(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _who_signed_in(user: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the account of a sign-in; a failed one may name an account that does not exist."""
+    """Return the account of a sign-in. After a failed sign-in, the account need not exist."""
     return {**user, "email_addr": given.get("email")}
 
 
@@ -136,7 +136,7 @@ def _resources(entry: Mapping[str, Any], store: str, memories: Iterable[str]) ->
 
 
 def _without_none(value: Any) -> Any:
-    """Return a value in which no dictionary, at any depth, has an entry whose value is None."""
+    """Return a value without None in its dictionaries, at any depth."""
     if isinstance(value, dict):
         return {name: _without_none(inner) for name, inner in value.items() if inner is not None}
     return [_without_none(inner) for inner in value] if isinstance(value, list) else value

@@ -1,4 +1,4 @@
-"""The memory tool's calls in the OpenAPI document; their endpoint reads its requests itself."""
+"""Describes the endpoint of the memory tool's calls in the OpenAPI document."""
 
 from typing import Any
 

@@ -135,7 +135,7 @@ def scripted(session: Session) -> Ask:
 
 
 def work(one: ClaudeEvaluation, name: str, stop: threading.Event) -> None:
-    """Work on an evaluation that belongs to the worker `name`, until it ends; never raise an error."""
+    """Work on an evaluation that belongs to the worker `name`, until the evaluation ends; never raise an error."""
     try:
         state, problem = _outcome(Worker(one, name, stop))
         if state != ClaudeRunState.FINISHED:

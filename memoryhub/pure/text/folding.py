@@ -72,7 +72,7 @@ def pieces(line: str) -> Iterator[str]:
 
 
 def begins(character: str) -> bool:
-    """Return whether a character never joins the one before it. Marks and joining signs do."""
+    """Return whether a character begins a piece: it never joins the character before it, as marks do."""
     if character < "\u0300":
         return True
     first = unicodedata.normalize("NFKD", character)[0]

@@ -111,7 +111,7 @@ def _pairs(old: Sequence[str], new: Sequence[str], area: Area, budget: Budget, s
 
 
 def _pairs_of_parts(old: Sequence[str], new: Sequence[str], area: Area, budget: Budget, splits: int) -> list[Pair]:
-    """Return the pairs of a large area, which is cut at elements that occur once on each side; without them, none."""
+    """Return the pairs of a large area, which is cut at elements that occur once on each side."""
     anchors = _anchors(old, new, area) if splits else []
     if not anchors:
         budget.passed = True

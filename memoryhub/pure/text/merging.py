@@ -223,7 +223,8 @@ def _cost_of_merging(areas: Sequence[Area]) -> int:
 
 
 def groups(mine: Sequence[Area], theirs: Sequence[Area]) -> Iterator[tuple[list[Area], list[Area]]]:
-    """Yield the changes of both sides in order. Those that overlap or touch in the base are in one group."""
+    """Yield groups of changes, in order: the changes of both sides that overlap or touch in the base are in one
+    group."""
     ours: tuple[list[Area], list[Area]] = ([], [])
     end = -1
     for area, side in sorted([*((area, 0) for area in mine), *((area, 1) for area in theirs)]):

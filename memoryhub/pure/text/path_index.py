@@ -241,7 +241,7 @@ def _name_keys(name: str) -> set[int]:
 
 
 def _inner(data: bytes) -> set[int]:
-    """Return the keys that any longer bytes have if they contain `data`."""
+    """Return the keys that longer bytes with `data` in them always have."""
     if len(data) == 1:
         return {_ONE | data[0]}
     return _pairs(data) | _triples(data)

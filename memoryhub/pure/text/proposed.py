@@ -224,7 +224,7 @@ def _text(lines: Iterable[str], has_end: bool) -> str:
 
 
 def _places(edits: Sequence[Edit]) -> list[Area]:
-    """Return edits as areas whose third number is the position of the edit."""
+    """Return edits as areas. The third number of an area is the position of its edit."""
     return [(edit.first, edit.end, number, number + 1) for number, edit in enumerate(edits)]
 
 

@@ -119,7 +119,7 @@ def require_apart(names: Iterable[str]) -> None:
 
 
 def refusal_of(path: str) -> str | None:
-    """Return the reason why no memory can have this path, which is in the API's form. None if one can."""
+    """Return why no memory can have this path, which is in the API's form. None if a memory can have it."""
     try:
         accepted = paths.from_tool(paths.to_tool(path), creates=True)
     except ToolError as error:
