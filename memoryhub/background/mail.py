@@ -42,10 +42,8 @@ class Post:
         self.down: JobFailed | None = None
 
     def work(self, now: datetime) -> bool | None:
-        """Do one round; return False if more is to be done soon.
-
-        Raises JobFailed while the mail server cannot be used, until a message can be sent or none waits.
-        """
+        """Do one round; return False if more is to be done soon. Raises JobFailed while the mail server cannot be
+        used."""
         if not outbox.is_on():
             return None
         if self.seconds() - self.looked >= LOOK_EVERY:

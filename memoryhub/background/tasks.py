@@ -148,7 +148,7 @@ def scrub(now: datetime) -> None:
 
 
 class Backups:
-    """Makes the planned backups. While the hub's last attempt is a failed one, each round raises its error."""
+    """Makes the planned backups. After a failed attempt, each round raises its error until an attempt succeeds."""
 
     def __init__(self) -> None:
         self.failed = JobFailed("backups")

@@ -363,7 +363,8 @@ def _raise_if_again(sent: Mapping[str, str], paths: Sequence[str]) -> None:
 
 
 def _fewer(error: HubError, most: int) -> int:
-    """Return the most deletions for one message that `error` allows. Raise `error` unless that is fewer than `most`."""
+    """Return how many deletions one message may have, according to `error`. Raise `error` unless these are fewer than
+    `most`."""
     if not isinstance(error.most_calls, int) or not 1 <= error.most_calls < most:
         raise error
     return max(1, error.most_calls - 2)

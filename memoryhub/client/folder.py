@@ -63,8 +63,10 @@ class Folder:
             return None
 
     def require(self, relative: str, was: str | None) -> None:
-        """Raise Busy if the digest of a file is no longer `was` (None: there is no file). Raise OSError for an
-        impossible place."""
+        """Raise Busy if the digest of a file is no longer `was` (None: there is no file).
+
+        Raises OSError if no file can be at this place.
+        """
         target = self.root / relative
         place = next(parent for parent in target.parents if parent.exists())
         if not place.is_dir() or not place.resolve().is_relative_to(self.root):

@@ -116,7 +116,8 @@ class _Running:
     # ------------------------------------------------------------------------------------------ in the watch's thread
 
     def unless_it_ends(self, do: Callable[[], None]) -> None:
-        """Call `do` if the request runs and is not about to end or to commit. Meanwhile it neither ends nor commits."""
+        """Call `do` if the request runs and is not about to end or to commit. Meanwhile the request neither ends nor
+        commits."""
         if self.lock.acquire(blocking=False):
             try:
                 if not self.has_ended:
@@ -132,8 +133,8 @@ class _Running:
         self.faults = faults
 
     def stop(self, now: float, *, for_memory: bool) -> None:
-        """Stop the request for too much time or, with `for_memory`, memory. In a protected request, only end a long
-        statement."""
+        """Stop the request if it takes too much time, or in any case with `for_memory`. If it is protected, only end a
+        long statement."""
         waits = self.waits_too_long()
         is_too_much = waits if self.protected else for_memory or waits or self.worked() > self.limit
         if not is_too_much or now < self.next_stop or (not self.protected and _is_at_a_lock(self.thread)):

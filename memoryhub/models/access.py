@@ -53,7 +53,7 @@ def fold_email(email: str) -> str:
 
 
 def has_other_letters(email: str) -> bool:
-    """Return whether `fold_email` changes more of an e-mail address than the case: it may be another mailbox then."""
+    """Return whether `fold_email` may turn an e-mail address into the address of another mailbox."""
     return fold_email(email) != unicodedata.normalize("NFC", email).strip().lower()
 
 

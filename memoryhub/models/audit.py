@@ -152,8 +152,7 @@ class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
         return self.filter(command=command)
 
     def through_other(self, door: str) -> AuditEntryQuerySet:
-        """Return the entries through the given door, which must not be TOOL. Its condition lets SQLite use the partial
-        index."""
+        """Return the entries through the given door, which must not be TOOL. SQLite uses the partial index."""
         return self.filter(~Exact(F("door"), Literal(Door.TOOL.value)), door=door)
 
     def by_version(self, versions: Collection[str]) -> AuditEntryQuerySet:

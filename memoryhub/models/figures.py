@@ -55,8 +55,7 @@ class ActivityQuerySet(models.QuerySet["Activity"]):
         return Counter({(day, author, command, outcome): count for day, author, command, outcome, count in rows})
 
     def summed(self, *columns: str) -> list[tuple[object, ...]]:
-        """Return one tuple for each combination of values in these columns: the values, then the sum of the counts.
-        Sorted."""
+        """Return sorted tuples: each combination of values in these columns, and then the sum of its counts."""
         found = self.values(*columns).annotate(total=Sum("count")).order_by(*columns)
         return list(found.values_list(*columns, "total"))
 

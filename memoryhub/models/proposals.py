@@ -114,7 +114,8 @@ class Proposal(Sealed, RowOfStore):
 
     @property
     def imported_agent(self) -> str:
-        """Return the agent's name in another hub, marked as imported. Return "" if the proposal was not imported."""
+        """Return the agent's name from another hub, followed by "(imported)". Return "" if the proposal was not
+        imported."""
         return _imported(self.came_from and self.came_from.agent_name)
 
     def is_claimed(self, at: datetime) -> bool:

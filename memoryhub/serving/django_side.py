@@ -78,7 +78,7 @@ class DjangoSide:
         longest_work: float,
         too_late: bool,
     ) -> None:
-        """Answer one request, or stop it after `longest_work` seconds. If `too_late`, refuse it: it waited too long."""
+        """Answer one request, or stop it after `longest_work` seconds. If it is `too_late`, refuse the request."""
         try:
             if too_late:
                 refuse(protocol, environ, refusals.BUSY)

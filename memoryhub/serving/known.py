@@ -1,4 +1,5 @@
-"""Remembers keys and people of recent requests. Their bodies are read at once, and each has turns of its own."""
+"""Remembers keys and people of recent requests. The bodies of their requests are read at once, and each has own
+turns."""
 
 import hashlib
 import time

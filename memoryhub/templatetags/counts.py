@@ -58,7 +58,10 @@ def counts_for(user: User | AnonymousUser) -> Counts:
 
 @cache
 def _statement(everywhere: bool) -> tuple[sql.Statement, tuple[object, ...]]:
-    """Return an SQL statement that selects the numbers of Counts, and its values. ANYONE stands for the person's id."""
+    """Return an SQL statement that selects the numbers of Counts, and the values of its placeholders.
+
+    The value ANYONE stands for the person's id.
+    """
     return counted(_counted(User(pk=ANYONE, is_superuser=everywhere)))
 
 

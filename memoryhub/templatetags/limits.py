@@ -11,5 +11,6 @@ register = template.Library()
 
 @register.simple_tag
 def usage_of(store: MemoryStore) -> list[Meter]:
-    """Return the meters of a store: how much of each limit is used. The audit is left out far from its limit."""
+    """Return the meters of a store: how much of each limit is used. The audit is left out while it is far from its
+    limit."""
     return usage.near(store, HubSettings.current())

@@ -295,8 +295,8 @@ class Turns:
     # ------------------------------------------------------------------------------------------------ stopping
 
     def _look(self, *, now: bool = False) -> None:
-        """Check whether the run has to stop, `now` or if TICK seconds have passed. Raises _Stop, _Interrupt and
-        LostRun."""
+        """Check whether the run has to stop: at once with `now`, otherwise every TICK seconds. Raises _Stop,
+        _Interrupt, LostRun."""
         if self.stop.is_set():
             raise _Interrupt
         at = time.monotonic()

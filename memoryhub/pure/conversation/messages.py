@@ -91,7 +91,8 @@ def result_of(id: str, answer: str, *, is_error: bool) -> Json:
 
 
 def block_of(block: Mapping[str, Any]) -> Json | None:
-    """Return a block of Claude's answer as it is sent back; None if it is not sent, such as an empty text."""
+    """Return a block of Claude's answer as it is sent back; None for a block that is not sent, such as an empty
+    text."""
     kind = block.get("type")
     if kind == "text":
         return {"type": "text", "text": block["text"]} if block.get("text") else None

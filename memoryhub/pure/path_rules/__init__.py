@@ -231,8 +231,8 @@ class PathRules:
         return any(who in ("", doer.agent, doer.key) for who in self._hiding)
 
     def sight(self, doer: Doer, path: str) -> Decision:
-        """Return the rule that decides whether `doer` sees memories at a path. Only a rule that hides makes them
-        invisible."""
+        """Return the rule that decides whether `doer` sees memories at a path. Only a rule that hides memories makes
+        them invisible."""
         for number, rule, start, first, last, matcher in self._prepared:
             if (
                 rule.decides_sight

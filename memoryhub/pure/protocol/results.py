@@ -17,7 +17,7 @@ UNSEEN_CATEGORIES = frozenset(("Cc", "Cf", "Cs", "Zl", "Zp"))
 
 
 def echo(value: object) -> str:
-    """Return a refused value for display: invisible characters are escaped, then it is cut after 200 characters."""
+    """Return a refused value for display: with invisible characters escaped, and cut after 200 characters."""
     if not isinstance(value, str):
         return str(value)
     shown = value[: LONGEST_ECHO + 1]

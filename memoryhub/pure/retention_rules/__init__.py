@@ -235,7 +235,8 @@ def later(since: datetime, days: int) -> datetime | None:
 
 
 def due_next(policy: Policy | None, facts: Facts) -> Due | None:
-    """Return when, and by which rule, a memory will next be moved to the trash, or removed from it. None: never."""
+    """Return when, and by which rule, a memory will next be moved to the trash, or removed from the trash. None:
+    never."""
     if facts.deleted_at is not None:
         return _purge(policy, facts, facts.deleted_at)
     if policy is None or not policy.expires or (policy.keeps_approved and facts.approved):

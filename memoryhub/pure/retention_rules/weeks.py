@@ -63,7 +63,7 @@ def coming(at: datetime, weeks: int) -> list[Week]:
 def first_due(policy: Policy, history: History) -> Due | None:
     """Return when, and by which rule, a policy that was always in force would first have moved a memory to the trash.
 
-    None: it never would have.
+    None: never.
     """
     moments = sorted({history.created_at, *history.changes, *history.reads, *filter(None, [history.restored_at])})
     facts = Facts(history.path, history.created_at, history.created_at, approved=history.approved)

@@ -108,8 +108,10 @@ _CLAUSE_END = re.compile(r"[ \t]*[.,;!)|*」。、]?[ \t]*(?:\n|$|\.|,|;|です|
 
 
 def passwords(text: Text) -> Iterator[Place]:
-    """Yield the places of the values alone. A text that only speaks of a password has none: `password: str`,
-    `$PASSWORD`, `is required`."""
+    """Yield the places of passwords, without the words before them.
+
+    A text that only speaks of a password has none: `password: str`, `$PASSWORD`, `is required`.
+    """
     return iter(apart([*_after_keywords(text), *on_command_lines(text)]))
 
 

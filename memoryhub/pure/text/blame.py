@@ -179,8 +179,10 @@ def _with_text_before(versions: Sequence[Version], first: dict[str, int], at: in
 
 
 def _since(versions: Sequence[Version], at: int, low: int) -> int:
-    """Return the number of the first version that may have introduced a line. From index `low` to `at`, all are
-    redacted."""
+    """Return the number of the first version that may have introduced a line.
+
+    The versions from index `low` up to `at` are redacted.
+    """
     return versions[low].number if low < at else versions[at].number
 
 

@@ -80,8 +80,10 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A filter: its key (which may begin with NOT; "" for a word to search for), its value, and the words typed for
-    it."""
+    """A filter: its key, its value, and the words typed for it.
+
+    The key may begin with NOT. The key of a word to search for is empty.
+    """
 
     key: str
     value: str

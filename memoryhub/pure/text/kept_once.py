@@ -34,7 +34,7 @@ def lean(input: str, text: str) -> str:
 def whole(value: str) -> str:
     """Return the whole input of an entry.
 
-    `value` is the stored input. If this has a mark, BREAK and the text of the version follow it in `value`.
+    `value` is the stored input. If the stored input has a mark, BREAK and the text of the version follow it.
     """
     stored = _STORED.match(value) if value.startswith(MARK) else None
     if stored is None:

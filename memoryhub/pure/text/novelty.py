@@ -141,7 +141,7 @@ def apart(spans: Iterable[Span], others: Sequence[Span]) -> list[Span]:
 
 
 def shifted(spans: Iterable[Span], text: str, masked: Sequence[Span]) -> list[Span]:
-    """Return the spans at their positions after the spans `masked` were masked. They must not overlap `masked`."""
+    """Return the spans at their positions after the spans `masked` were masked. No span may overlap `masked`."""
     found: list[Span] = []
     position, by = 0, 0
     for span in spans:

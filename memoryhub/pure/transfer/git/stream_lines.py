@@ -21,8 +21,10 @@ class Lines:
         self.data, self.at = data, 0
 
     def peek(self) -> bytes | None:
-        """Return the next line without its end, but do not move past it. None at the end. Raises Refused if it is
-        incomplete."""
+        """Return the next line without its end, but do not move past it; None at the end.
+
+        Raises Refused for an incomplete line.
+        """
         if self.at >= len(self.data):
             return None
         end = self.data.find(b"\n", self.at)
@@ -41,8 +43,10 @@ class Lines:
         return self.data[self.at :]
 
     def optional(self, word: bytes, *, whole: bool = False) -> bytes | None:
-        """If the next line begins with `word`, move past it and return its rest, or with `whole` all of it; else
-        None."""
+        """If the next line begins with `word`, move past the line and return its rest; else return None.
+
+        With `whole`, the word is returned too.
+        """
         line = self.peek()
         if line is None or not line.startswith(word):
             return None
@@ -68,7 +72,8 @@ class Lines:
 
 
 def unquoted(rest: bytes, *, ends: bytes = b"") -> tuple[str, bytes]:
-    """Return (path, the bytes after it). A path that is not quoted ends at `ends` or, without it, with the line."""
+    """Return (path, the bytes after it). A path without quotes ends at `ends` or, if `ends` is empty, at the end of the
+    line."""
     match = _QUOTED.match(rest)
     if match is not None and len(match[1]) > _MOST_QUOTED:
         raise Refused(f"A place of the stream is longer than {reading.MOST_PLACE:,} bytes.")

@@ -47,7 +47,8 @@ def text(line: Line, name: str) -> str:
 
 
 def text_or_none(value: Line, name: str) -> str | None:
-    """Return the text under `name` in the object `value`; None if there is none. Raises Refused for another value."""
+    """Return the text under `name` in the object `value`; None if there is none. Raises Refused for anything but a
+    text."""
     if value.get(name) is None:
         return None
     found = text(value, name)
@@ -63,7 +64,7 @@ def moment_or_none(value: Line, name: str) -> datetime | None:
 def number_or_none(value: Line, name: str) -> int | None:
     """Return the whole number under `name` in the object `value`; None if there is none.
 
-    Raises Refused for another value, or a number below 1 or too large.
+    Raises Refused for anything but a number from 1 up to a limit.
     """
     found = value.get(name)
     if found is None:
