@@ -121,7 +121,7 @@ def _piece(diff: Diff, after: int) -> _Piece:
 
 
 def _reached(part: Row | Gap, at: tuple[int, int]) -> tuple[int, int]:
-    """Return the numbers of the last old and new line at the end of a row or gap. `at` are the numbers before it."""
+    """Return the numbers of the last old and new line at the end of `part`. `at` are the numbers before `part`."""
     if isinstance(part, Gap):
         return part.old_first + part.count - 1, part.new_first + part.count - 1
     return part.old_number or at[0], part.new_number or at[1]

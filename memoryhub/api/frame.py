@@ -50,7 +50,7 @@ encode = compact_json.writer()
 class needs:  # noqa: N801 - it reads as a word where an operation is declared
     """What an operation requires of the key.
 
-    `access` is the lowest sufficient access. `session`: a request with a session may do it. `all_stores`: the key must
+    `access` is the lowest sufficient access. `session`: requests with a session are allowed. `all_stores`: the key must
     reach all memory stores; `instead` is a sentence about what other keys may do. `whole`: no path rule may hide
     memories of the store from the key.
     """
@@ -203,7 +203,7 @@ def _translated(call: Callable[..., Any], request: HttpRequest, path: dict[str, 
 
 
 def _answer(result: Any) -> HttpResponseBase:
-    """Return the result itself if it is a response, else a response with the result as JSON."""
+    """Return `result` if it is a response, else a response with `result` as JSON."""
     if isinstance(result, HttpResponseBase):
         return result
     return JsonAnswer(encode(result))

@@ -97,7 +97,7 @@ def send(at: datetime) -> int:
 
 
 def _letter(mail: Mail, at: datetime) -> Letter | None:
-    """Return a message in words. If there is none to send, note that and return None."""
+    """Return a message in words. If there is no message to send, record this and return None."""
     try:
         letter = letters.letter_of(mail, at)
     except Error:

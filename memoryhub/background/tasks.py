@@ -174,7 +174,8 @@ def count(now: datetime) -> bool:
 
 
 def settle_findings(now: datetime) -> bool:
-    """Check resolved findings again, and reopen those whose value is still there. Return False while more are left."""
+    """Check resolved findings again, and reopen findings whose value is still there. Return False while more are
+    left."""
     return not unsettled.step(now)
 
 

@@ -85,7 +85,7 @@ STATISTICS = {
 
 
 def write_statistics(using: str, **_: Any) -> None:
-    """Write the statistics. A migration may have deleted them, so this is done after each migration."""
+    """Write the statistics. This is done after each migration, because a migration may have deleted the statistics."""
     connection = connections[using]
     if connection.vendor != "sqlite":
         return

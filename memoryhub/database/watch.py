@@ -88,7 +88,7 @@ class _Running:
         return self.connection.vendor != "sqlite" and self.waited > self.limit * LONGEST_WAIT
 
     def end(self) -> None:
-        """Record that the request has ended. After this, it is not stopped any more."""
+        """Record that the request has ended. From now on, the request is not stopped any more."""
         while True:
             try:
                 with self.lock:
@@ -133,8 +133,10 @@ class _Running:
         self.faults = faults
 
     def stop(self, now: float, *, for_memory: bool) -> None:
-        """Stop the request if it takes too much time, or in any case with `for_memory`. If it is protected, only end a
-        long statement."""
+        """Stop the request if it takes too much time, or in any case with `for_memory`.
+
+        If the request is protected, only end a long statement.
+        """
         waits = self.waits_too_long()
         is_too_much = waits if self.protected else for_memory or waits or self.worked() > self.limit
         if not is_too_much or now < self.next_stop or (not self.protected and _is_at_a_lock(self.thread)):
@@ -171,7 +173,7 @@ class Watch:
 
         Raises TookTooMuch, at whatever step the work is, if the work takes more than `limit` seconds of the processor
         or more than MOST_MEMORY bytes. On PostgreSQL, the work may also take at most LONGEST_WAIT times `limit` seconds
-        in all. After its first commit, it may take as long again.
+        in all. After its first commit, the work may take as long again.
         """
         running = _thread.running = self._running[threading.get_ident()] = _Running(limit, self._size)
         try:

@@ -101,7 +101,7 @@ def _keys(agents: dict[str, Agent], made: dict[str, MemoryStore], at: datetime) 
 
 
 def _play(run: story.Run, store: MemoryStore, secret: str, at: datetime) -> int:
-    """Make a session's calls, 40 seconds apart. Return how many of them were answered with an error."""
+    """Make a session's calls, 40 seconds apart. Return how many calls were answered with an error."""
     errors = 0
     for position, input in enumerate(run.calls):
         moment = at + timedelta(seconds=40 * position)

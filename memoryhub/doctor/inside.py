@@ -158,8 +158,10 @@ def backups(now: datetime) -> Iterator[Finding]:
 
 
 def _without_key(there: schedule.State) -> Finding:
-    """Return a finding: this process has no key for the planned backups. It is a warning if the server seems to have
-    one."""
+    """Return a finding: this process has no key for the planned backups.
+
+    The finding is only a warning if the last backup succeeded.
+    """
     if there.at is None or there.problem:
         says = "Backups are planned, none has succeeded since, and there is no key for them here."
         return error("backups", says, str(schedule.NO_KEYS))

@@ -41,7 +41,7 @@ class Refused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A valid message. `id` is None in a notification. With `is_response`, the hub ignores it."""
+    """A valid message. `id` is None in a notification. If `is_response`, the hub ignores the message."""
 
     method: str
     params: Json = field(default_factory=dict)
@@ -94,7 +94,7 @@ def _id(value: Json) -> str | int:
 
 
 def _without_arguments(value: Json) -> Json:
-    """Return a message without the tool's arguments. The tool itself checks them for surrogates and NUL."""
+    """Return a message without the tool's arguments. The tool itself checks its arguments for surrogates and NUL."""
     params = value.get("params")
     if not isinstance(params, dict):
         return value

@@ -34,7 +34,7 @@ _ENCODED = re.compile(r"=\?base64\?(.*)\?=")
 def version_of(headers: Mapping[str, str], message: Message) -> str:
     """Return the version in which to answer a message. Raises Refused if the headers do not match the message.
 
-    Without the header MCP-Protocol-Version, this is the oldest version.
+    Without the header MCP-Protocol-Version, return the oldest version.
     """
     header = headers.get("MCP-Protocol-Version")
     if header is None:

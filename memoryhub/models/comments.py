@@ -111,9 +111,10 @@ class Comment(Sealed, RowOfStore):
 class Notice(RowOfStore):
     """A notice for a person who was named or answered in a conversation. It stays until the person dismisses it.
 
-    `comment` is the id of the newest such comment. A notice about a proposal has no memory. A person who flagged a
-    memory also gets a notice of the decision. In it, `thread` is the id of the review with the flag, and `comment` that
-    of the decision. Notices are not audited.
+    `comment` is the id of the newest such comment. A notice about a proposal has no memory. Notices are not audited.
+
+    A person who flagged a memory also gets a notice of the decision: `thread` is then the id of the review with the
+    flag, and `comment` the id of the decision's review.
     """
 
     store = models.ForeignKey(MemoryStore, models.CASCADE, db_index=False, related_name="+")

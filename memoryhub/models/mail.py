@@ -108,9 +108,8 @@ class AlarmState(models.TextChoices):
 class Alarm(models.Model):
     """The state of an alarm, or of a warning of removals by retention, which has lasted since `since`.
 
-    `mailed_at` is when the last message about it was put into the outbox (null: none yet). The `state` becomes RAISED
-    after `LASTS` (see `actions.mail.alarms`) and changed at `changed_at`. `told` is the last state reported to
-    webhooks.
+    `mailed_at` is when the last message was put into the outbox (null: none yet). The `state` becomes RAISED after
+    `LASTS` (see `actions.mail.alarms`) and changed at `changed_at`. `told` is the last state reported to webhooks.
     """
 
     key = IdField(primary_key=True)

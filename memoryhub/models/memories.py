@@ -107,7 +107,7 @@ class MemoryQuerySet(models.QuerySet["Memory"]):
 
 
 class Memory(RowOfStore):
-    """A text at a path. The memory keeps its id when it is renamed. If `deleted_at` is set, it is in the trash.
+    """A text at a path. The memory keeps its id when it is renamed. With `deleted_at`, the memory is in the trash.
 
     `version_count` is the number of the newest version. `removed_versions` counts the versions that retention removed.
     `expired_by` is the retention run that moved the memory to the trash (null: none). `waiting_notes` counts the notes

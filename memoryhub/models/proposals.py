@@ -53,10 +53,10 @@ class Proposal(Sealed, RowOfStore):
 
     `number` is its number in the store, from 1. `key` and `agent` are ids. Each change sets `changed_at`. `seq` is the
     entry of the decision or withdrawal, and `reason` is the person's note. `assigned_to` is the person who is to
-    decide. `claimed_by` is the person who is reviewing it until `claimed_until`.
+    decide. `claimed_by` is the person who is reviewing the proposal until `claimed_until`.
 
-    An imported proposal has an `origin`: a `ProposalOrigin`. If it was imported with its decision, `seq` is the entry
-    of the import.
+    An imported proposal has an `origin`: a `ProposalOrigin`. If the proposal was imported with its decision, `seq` is
+    the entry of the import.
     """
 
     HOME: ClassVar = "store_id"

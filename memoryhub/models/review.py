@@ -121,9 +121,10 @@ class Viewed(RowOfStore):
 
 
 class Assignment(RowOfStore):
-    """The assignment of a memory's review to a person. It ends when no version of the memory awaits review any more.
+    """The assignment of a memory's review to a person. It ends when no version of the memory awaits review.
 
-    `ended_by` is the seq of the decision that ended it. The undo of that decision brings the assignment back.
+    `ended_by` is the seq of the decision that ended the assignment. The undo of that decision brings the assignment
+    back.
     """
 
     store = models.ForeignKey(MemoryStore, models.CASCADE, db_index=False, related_name="+")

@@ -152,18 +152,18 @@ class HubSettingsQuerySet(SealedQuerySet["HubSettings"]):
 
 
 class HubSettings(Governed):
-    """The settings that superusers make for the hub and all stores, in one row. A limit that is null is that of
-    settings.py.
+    """The settings that superusers make for the hub and all stores, in one row. In place of a null limit, settings.py
+    has one.
 
     `rules` say what happens to sensitive text of each kind; a store's own `rules` take precedence. `checked_at` is when
     the retention policies were last checked. `scrub_since` is when a redaction left a value in unused parts of SQLite's
     file. A large file is rewritten at the hour `scrub_hour` (UTC) or when a person asks (`scrub_asked`).
-    `scrub_begun_at` is when this last began.
+    `scrub_begun_at` is when the last rewriting began.
 
     `backups` has the settings of the scheduled backups, and `backup_last` the result of the last one. In a restored
-    hub, `backup_last` also has a mark (see `actions.backups.make`). `backup_asked`: a person has asked for a backup;
-    the last one began at `backup_begun_at`. `claude_role` is the lowest role with which a person may start Claude runs
-    in a store ("": no one may). With `second_person`, acts that cannot be undone need a second person.
+    hub, `backup_last` also has a mark (see `actions.backups.make`). `backup_asked`: a person has asked for a backup.
+    `backup_begun_at` is when the last backup began. `claude_role` is the lowest role with which a person may start
+    Claude runs in a store ("": no one may). With `second_person`, acts that cannot be undone need a second person.
     """
 
     OUTSIDE: ClassVar = dict.fromkeys(

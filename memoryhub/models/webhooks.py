@@ -121,7 +121,8 @@ class Delivery(models.Model):
     """One event for one webhook: about the entry `seq` of a chain, with the exact bytes to send in `payload`.
 
     Ids have the order of the events. A delivery that is `aside` does not delay later ones: it was refused, failed
-    often, or is sent again. `attempts` counts the attempts since it was made, or since a person sent it again.
+    often, or is sent again. `attempts` counts the attempts since the delivery was made, or since a person sent it
+    again.
     """
 
     id = IdField(primary_key=True)

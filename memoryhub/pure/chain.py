@@ -42,7 +42,7 @@ def key_id(key: bytes) -> str:
 
 
 def commit(salt: bytes, value: str) -> str:
-    """Return the commitment to a text. An unpaired surrogate in it is encoded as three bytes."""
+    """Return the commitment to a text. An unpaired surrogate in the text is encoded as three bytes."""
     return hmac.digest(salt, value.encode("utf-8", "surrogatepass"), "sha256").hex()
 
 
@@ -122,7 +122,7 @@ def version_commitment(
 ) -> str:
     """Return the commitment to a memory version. It covers the text by its SHA-256 (None: the version is a deletion).
 
-    `origin` says who wrote an imported version. Without it, the commitment has the form of older versions.
+    `origin` says who wrote an imported version. Without `origin`, the commitment has the form of older versions.
     """
     values = [FORMAT, id, memory, number, operation, path, sha256, at]
     value = _encode(values if origin is None else [*values, origin])

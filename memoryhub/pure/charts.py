@@ -71,7 +71,7 @@ class Line:
 def steps(least: int, most: int, wanted: int = 4, unit: int = 1) -> tuple[int, ...]:
     """Return the values of an axis: about `wanted` round numbers, from at most `least` to at least `most`.
 
-    They are round when counted in `unit`. If `least` is negative and `most` positive, 0 is one of them.
+    The values are round when counted in `unit`. If `least` is negative and `most` positive, 0 is one of the values.
     """
     step = unit * _round_step(max(1, most - least) / unit / wanted)
     first, last = floor(least / step), max(ceil(most / step), floor(least / step) + 1)
@@ -217,10 +217,10 @@ FLOW_WIDTH = 28.0
 
 
 def flow(firsts: int, middles: Sequence[tuple[Collection[int], int]], row: float, box: float) -> Flow:
-    """Return a flow. Boxes are `box` high, in rows of `row`.
+    """Return a Flow of boxes that are `box` high, in rows of `row`.
 
-    `middles` has an item for each box of the middle column: the numbers of the first column's boxes that lead to it,
-    and how many boxes of the last column follow it.
+    `middles` has an item for each box of the middle column: the numbers of the boxes before it in the first column, and
+    how many boxes of the last column follow it.
     """
     sizes = [max(1, lasts) for _, lasts in middles]
     height = row * max(firsts, sum(sizes), 1)

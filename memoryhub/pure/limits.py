@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 def _(text: str) -> str:
-    """Mark a text for translation; the code that shows it translates it."""
+    """Mark a text for translation, which happens where the text is shown."""
     return text
 
 

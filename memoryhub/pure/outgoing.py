@@ -118,7 +118,8 @@ def is_public(address: str) -> bool:
 
 
 def parse(url: str, *, private: bool = False) -> Target:
-    """Return the parts of a URL. Raises Refused if it is not allowed. `private` also allows plain http and any port."""
+    """Return the parts of a URL. Raises Refused if the URL is not allowed. `private` also allows plain http and any
+    port."""
     if not 0 < len(url) <= LONGEST_URL or re.search(r"[\s\\\x00-\x20\x7f-\U0010ffff]", _host_free(url)):
         raise Refused("malformed")
     try:

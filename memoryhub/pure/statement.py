@@ -20,7 +20,8 @@ _HEAD = (
 
 @dataclass(slots=True)
 class EntryRange:
-    """The entries of one chain that a file has. With a filter, entries may be missing between them."""
+    """The entries of one chain that a file has. With a filter, entries between the first and the last may be
+    missing."""
 
     count: int = 0
     first: int = 0

@@ -40,7 +40,7 @@ class NoRoom(Exception):
 
 
 class Answers:
-    """Sends answers. Those of more than IN_MEMORY bytes are written into `directory` first."""
+    """Sends answers. Answers of more than IN_MEMORY bytes are written into `directory` first."""
 
     def __init__(self, directory: Path) -> None:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)

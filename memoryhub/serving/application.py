@@ -188,7 +188,7 @@ class Application:
         return answer
 
     async def _reading(self, body: Body, work: Coroutine[Any, Any, End | None]) -> End | None:
-        """Run `work`, which reads a body, and return how the reading ended. `_tick` may end it."""
+        """Run `work`, which reads a body, and return how the reading ended. `_tick` may end the reading."""
         self.reading.add(body)
         try:
             return await work

@@ -96,8 +96,7 @@ def room_for_connections() -> int:
 
 
 def group_of(address: str, trusted: Sequence[str]) -> str | None:
-    """Return the group in which an address's connections are counted. None for a trusted proxy: they are not
-    counted."""
+    """Return the group in which an address's connections are counted; None for a trusted proxy."""
     if proxies.is_trusted(address, trusted):
         return None
     try:
@@ -142,7 +141,7 @@ class Guard:
             pause = max(LOOK_EVERY_WHEN_FULL if crowded else min(LOOK_EVERY, 0.25 + spent * 20), spent * 4)
 
     def look(self, now: float) -> bool:
-        """Close connections that are overdue or too many. Return whether there are still nearly too many."""
+        """Close connections that are overdue or too many. Return whether nearly too many are left."""
         seen = self._all(now)
         if self._listened and not seen.listens and not self._closed:
             self._closed = True
@@ -267,7 +266,7 @@ def _duplicate(number: int, inode: str) -> Iterator[socket.socket]:
 
 
 def _measure(one: Connection, connection: socket.socket, now: float) -> None:
-    """Record how long the client has been silent, and since when it has not read sent data.
+    """Record how long the client has been silent, and since when sent data has waited for it.
 
     If the client read too little for too long, `waiting_since` becomes negative.
     """

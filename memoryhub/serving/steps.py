@@ -66,7 +66,7 @@ class Loop(asyncio.SelectorEventLoop):
     def call_soon(  # type: ignore[override]
         self, callback: Callable[..., Any], *args: Any, context: Context | None = None
     ) -> asyncio.Handle | None:
-        """Run the next steps of a request at once, if the future for which it waits has just ended."""
+        """If a request waits for a future that has just ended, run the next steps of the request at once."""
         if isinstance(callback, Steps):
             callback(*args)
             return None

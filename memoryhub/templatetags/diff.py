@@ -42,11 +42,10 @@ def comparison(
 
     Unified rows have two numbers, a sign and the text. Split rows have a number, a sign and the text for each side.
     Changes have the ids `change-1`, `change-2` …; in a page's second comparison `diff-2-change-1` …. The first `after`
-    rows are left out. If the rest does not fit on the page, the last row links to the next piece at `rest_url` (by
-    default, the address in `sides`), or else to the text of the new side.
+    rows are left out. If the rest does not fit on the page, the last row links to the next piece at `rest_url`.
 
-    In the context, `sides` has the pages of the two texts. With `heads` (see `comparisons.Heads`), each unified change
-    has a row above it. With `lined` (see `comparisons.Lined`), each unified line has the HTML that `lined` returns.
+    These values of the context are used: `sides` (the pages of the two texts), `heads` (a row above each unified
+    change; see `comparisons.Heads`), and `lined` (a function for the HTML of a unified line; see `comparisons.Lined`).
     """
     number = next_piece(context)
     prefix = "change-" if number == 1 else f"diff-{number}-change-"

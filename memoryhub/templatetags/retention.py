@@ -18,7 +18,7 @@ register = template.Library()
 
 @register.simple_tag
 def kept_of(memory: Memory) -> Kept:
-    """Return which holds and pins keep a memory, and what retention policies will do to it."""
+    """Return which holds and pins keep a memory, and what retention policies will do to the memory."""
     return retention_due.kept(memory, timezone.now())
 
 

@@ -52,7 +52,7 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A block of the answer, as far as it has come. `index` is its place in the answer."""
+    """A block of the answer with what has arrived so far. `index` is the block's place in the answer."""
 
     index: int
     block: dict[str, Any]
@@ -61,7 +61,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """The answer has begun. It is made from `input_tokens` tokens."""
+    """The answer, made from `input_tokens` tokens, has begun."""
 
     input_tokens: int
 
@@ -77,13 +77,13 @@ class Answer:
 
 
 def context_of(usage: dict[str, Any]) -> int:
-    """Return the number of tokens from which an answer was made, with those read from a cache."""
+    """Return the number of tokens from which an answer was made, including tokens read from a cache."""
     names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
     return sum(usage.get(name) or 0 for name in names)
 
 
 def total_of(usage: dict[str, Any]) -> int:
-    """Return how many tokens an answer used, with those for a summary (`iterations`)."""
+    """Return how many tokens an answer used, including the tokens for a summary (`iterations`)."""
     parts = usage.get("iterations") or [usage]
     return sum(context_of(part) + (part.get("output_tokens") or 0) for part in parts)
 

@@ -153,7 +153,7 @@ def work_in_thread(one: ClaudeEvaluation, name: str, stop: threading.Event) -> N
 
 
 def _outcome(worker: Worker) -> tuple[ClaudeRunState, str]:
-    """Run the suite, and write the results. Return how it ended, and why in one word."""
+    """Run the suite, and write the results. Return how the evaluation ended, and why in one word."""
     one = worker.one
     try:
         model: Model = scripted

@@ -153,7 +153,7 @@ class Turns:
         return answer.stop_reason in FINAL
 
     def _copy(self, run: ClaudeRun) -> None:
-        """Fill the run's copy with the memories of its store, if it has a copy that is not yet filled."""
+        """Fill the run's copy with the memories of the store, if there is a copy that is not yet filled."""
         if not run.copy or run.copied is not None:
             return
         copied = None
@@ -166,7 +166,7 @@ class Turns:
         work.copied(self.run_id, self.worker, copied)
 
     def _ask(self, run: ClaudeRun, common: dict[str, Any], before: int | None = None) -> Answer:
-        """Ask for the next answer and store it; ask again, up to ASK_AGAIN times, if it breaks off.
+        """Ask for the next answer and store it; ask again, up to ASK_AGAIN times, if the answer breaks off.
 
         `common` are the parameters of the request without its messages. Only events with numbers below `before` are
         sent (None: all events).
@@ -236,7 +236,7 @@ class Turns:
     # ------------------------------------------------------------------------------------------------ calls
 
     def _run_calls(self, run: ClaudeRun) -> None:
-        """Run the calls that have no answer yet, in order. In a stopped run, answer that they were not run."""
+        """Run the calls that have no answer yet, in order. In a stopped run, answer that the calls were not run."""
         waiting = work.calls_to_run(self.run_id)
         agent = Agent.objects.filter(pk=run.agent).first() if waiting else None
         for call in waiting:

@@ -107,7 +107,8 @@ def about_missing(at: str, *, has_own: bool) -> str:
 
 
 def finished(file: Path, unpacked: Unpacked, unverified: bool) -> str:
-    """Verify the unpacked backup in a new process with the backup's secrets. Return the last line that it prints.
+    """Verify the unpacked backup in a new process with the backup's secrets. Return the last line that the process
+    prints.
 
     `unverified` accepts a backup whose audit is not right. Raises Failed if the process fails.
     """

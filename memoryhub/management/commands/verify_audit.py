@@ -107,7 +107,7 @@ class Command(HubCommand):
         return total, problems
 
     def _record(self, elapsed: Callable[[], int], **details: Any) -> None:
-        """Record the run in the hub's audit. If the database takes no writes, print that it was not recorded."""
+        """Record the run in the hub's audit. If the database takes no writes, print that the run was not recorded."""
         act = Act(Actor.system("verify_audit"), Door.COMMAND, timezone.now(), elapsed=elapsed)
         try:
             runs.record(act, **details)

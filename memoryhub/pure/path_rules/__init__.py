@@ -135,7 +135,7 @@ class PathRule:
         return verb in self.verbs and self.who in ("", doer.agent, doer.key)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the stored form. It has `only_if`, `until` and `most` only if the rule has them."""
+        """Return the stored form. It has `only_if`, `until` and `most` only if they are set."""
         details = {
             "effect": self.effect.value,
             "pattern": self.pattern,

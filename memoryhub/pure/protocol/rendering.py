@@ -140,7 +140,7 @@ def listing(path: str, size: int, entries: Iterable[Entry]) -> str:
 
 
 def _depth_first(entry: Entry) -> str:
-    """Return a sort key for paths. It orders them as lists of names, because no name contains NUL."""
+    """Return a sort key for a path. The key orders paths as lists of names, because no name contains NUL."""
     return entry.path.replace("/", "\0")
 
 

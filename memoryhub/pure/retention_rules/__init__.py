@@ -285,8 +285,8 @@ class VersionFacts(NamedTuple):
 def removable(policy: Policy, versions: Sequence[VersionFacts], now: datetime) -> list[VersionFacts]:
     """Return the versions of a memory that a policy removes.
 
-    It removes neither the newest version, nor versions that await review, nor versions made after `now`. The newest
-    `keep_versions` stay, and versions younger than `keep_version_days` stay.
+    The newest version, versions that await review and versions made after `now` stay. The newest `keep_versions` and
+    versions younger than `keep_version_days` stay, too.
     """
     head = max((version.number for version in versions if version.created_at <= now), default=0)
     if not policy.prunes or not head:

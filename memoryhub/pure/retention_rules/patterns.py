@@ -20,10 +20,9 @@ MOST_STARS = 20
 
 
 def cleaned(pattern: str) -> str:
-    """Return a pattern in its stored form. A pattern of white space or of `/` alone becomes "", which matches every
-    path. Raises BadPattern.
+    """Return a pattern in its stored form, composed (NFC) as every path is. Raises BadPattern.
 
-    The pattern is composed (NFC), as every path is, because a decomposed letter would match none of them.
+    A pattern of white space or of `/` alone becomes "", which matches every path.
     """
     pattern = pattern.strip()
     if pattern in ("", "/"):
@@ -59,8 +58,9 @@ def _check_name(name: str) -> None:
 class Matcher:
     """A prepared pattern. Matching compares each name of a path with each name of the pattern at most once.
 
-    A position is the number of the pattern's name to match next; an integer holds a set of positions, one in each bit.
-    The last position is the end of the pattern. `cost` is about how many comparisons one name of a path can take.
+    The names of the pattern are numbered. A position is the number of the name to match next; the last position is the
+    end. Sets of positions are integers with one bit for each position. `cost` is about how many comparisons one name of
+    a path can take.
     """
 
     __slots__ = ("beneath", "cost", "end", "names")

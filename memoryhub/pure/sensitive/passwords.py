@@ -61,7 +61,7 @@ _IN_ASCII = _by_least_mark([keyword for keyword in _KEYWORDS if keyword[0].isasc
 
 
 class Keyword(NamedTuple):
-    """A word such as `password`, after which a secret may follow. It is at [start, end) in the text."""
+    """A word such as `password`, after which a secret may follow. The word is at [start, end) in the text."""
 
     start: int
     end: int
@@ -188,8 +188,10 @@ def _steps_of(length: int, sort: str) -> int:
 
 
 def _connectors(text: Text, keyword: Keyword) -> Iterator[tuple[re.Match[str], bool]]:
-    """Yield (connector, beside) for each possible connector between a keyword and its value. `beside`: it is only a
-    space."""
+    """Yield (connector, beside) for each possible connector between a keyword and its value.
+
+    `beside`: the connector is only a space.
+    """
     connector = _CONNECTOR.match(text.low, keyword.end) or _connector_later(text, keyword.end)
     if connector and not (
         connector["tag"] and not _TAG_BEFORE.search(text.low[max(0, keyword.start - 41) : keyword.start])

@@ -170,7 +170,7 @@ def _cards_in_lines(text: Text) -> Iterator[Place]:
 
 
 def _fits_card(digits: str) -> bool:
-    """Return whether these digits can be the number of a card, by their count and the first of them."""
+    """Return whether these digits can be the number of a card, by their count and the first digit."""
     if len(digits) < 14:
         return _MAESTRO.match(digits) is not None
     return (len(digits) in (15, 16) or digits[0] in "3456") and len(set(digits)) > 1

@@ -187,7 +187,7 @@ def _since(versions: Sequence[Version], at: int, low: int) -> int:
 
 
 def _found(origins: list[Origin | None], lines: list[int], area: Area, brought: Origin) -> int:
-    """Set `brought` as the origin of the lines of an area. Return how many of them are in the last version."""
+    """Set `brought` as the origin of the lines of an area. Return how many of the lines are in the last version."""
     i, i_end, j, j_end = area
     count = 0
     for place in range(j, j_end):

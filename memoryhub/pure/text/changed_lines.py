@@ -48,7 +48,7 @@ class Work:
     passed: bool = False
 
     def keeps(self, runs: int) -> bool:
-        """If there is room for this many runs of lines, use it up and return True. Otherwise return False."""
+        """If there is room for this many runs of lines, use up the room and return True. Otherwise return False."""
         enough = self.runs.take(runs)
         self.passed = self.passed or not enough
         return enough

@@ -75,5 +75,5 @@ class Lines:
 
 
 def _rare(words: Sequence[str]) -> list[str]:
-    """Return the longest words of a line. A line that is nearly the same has at least one of them."""
+    """Return the longest words of a line. Any line that is nearly the same has one of these words."""
     return sorted({*words}, key=lambda word: (-len(word), word))[: len(words) // 3 + 1]

@@ -103,7 +103,7 @@ def excluded(count: int) -> tuple[Left, ...]:
 
 
 def read_archive(data: Data, bounds: Bounds, only_memory_files: bool = False, exclude: Exclude = DEFAULT) -> Read:
-    """Return the memories of a ZIP archive. With `only_memory_files`, these are only those of coding agents.
+    """Return the memories of a ZIP archive. With `only_memory_files`, return only the memories of coding agents.
 
     Otherwise, the memories of an unchanged export have their history. Raises Refused.
     """

@@ -22,7 +22,7 @@ _LINKING = re.compile(r"@|:(?=//)|(?<=\w)\.(?=\w)")
 
 
 def _(text: str) -> str:
-    """Mark a text for translation; the code that shows it to a person of the hub translates it."""
+    """Mark a text for translation, which happens where the text is shown to a person of the hub."""
     return text
 
 

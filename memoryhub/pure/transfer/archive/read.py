@@ -113,7 +113,7 @@ def _entries(data: Data) -> tuple[list[Entry], int]:
 
 
 def _end_of(data: Data) -> int:
-    """Return the offset of the end record. Raises Refused unless the file ends with it and its comment."""
+    """Return the offset of the end record. Raises Refused unless the file ends with this record and its comment."""
     at = data.rfind(_END_MARK, max(0, len(data) - _END.size - 0xFFFF))
     if at < 0:
         if data.find(_END_MARK) >= 0:
@@ -233,7 +233,7 @@ def _local(data: Data, entry: Entry, end: int) -> int:
 
 
 def _descriptor(data: Data, place: int, entry: Entry) -> int:
-    """Return the length of the data descriptor after an entry. Raises Refused if it has other values."""
+    """Return the length of the data descriptor after an entry. Raises Refused if the descriptor has wrong values."""
     mark = 4 if data[place : place + 4] == _DESCRIPTOR_MARK else 0
     for kind in ("<3L", "<LQQ"):
         length = struct.calcsize(kind)
@@ -244,7 +244,7 @@ def _descriptor(data: Data, place: int, entry: Entry) -> int:
 
 
 def _unpacked(data: Data, entry: Entry, start: int, most: int) -> bytes:
-    """Return the unpacked bytes of an entry. Raises Refused if there are more than `most`."""
+    """Return the unpacked bytes of an entry. Raises Refused if there are more than `most` bytes."""
     packed = data[start : start + entry.packed]
     if entry.method == _STORED:
         content = packed

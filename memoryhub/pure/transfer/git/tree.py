@@ -8,7 +8,8 @@ from memoryhub.pure.transfer.written import WrittenVersion
 
 
 class Tree:
-    """The places that memories have in the tree of a git stream. At the end, it is the tree of the store.
+    """The places that memories have in the tree of a git stream. At the end of the stream, this is the tree of the
+    store.
 
     Within one audit entry, memories may exchange paths: the last to write at a path has it. A version that was never
     current here (`is_past`) is written to a free place if its path is taken.
