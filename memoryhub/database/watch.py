@@ -286,6 +286,7 @@ def _is_at_a_lock(thread: int) -> bool:
 
 def _enters_a_block(frame: FrameType) -> bool:
     """Return whether the current step is the call with which a `with` block begins."""
+    # Since Python 3.14, a thread can be stopped at this step, before the block.
     step = frame.f_code.co_code[max(0, frame.f_lasti - 2)]
     return dis.opname[step] == "LOAD_SPECIAL"
 

@@ -188,6 +188,7 @@ def _within(seconds: float, resolve: Resolver, host: str, port: int) -> Sequence
         except Exception as error:
             failed.append(error)
 
+    # The system's resolver has no timeout, so the thread is abandoned when it takes too long.
     thread = threading.Thread(target=look, name="resolver", daemon=True)
     thread.start()
     thread.join(seconds)

@@ -1,7 +1,7 @@
 """Hands complete answers to granian, so that no thread waits while a client reads one.
 
-A small answer is sent from memory, and a larger one from a file. So a client learns the length, and a failure while the
-answer is made becomes an error, not half a file.
+granian would buffer a streamed answer in memory without a limit. So a small answer is sent from memory, and a large one
+from a file. A client learns the length, and a failure while the answer is made becomes an error, not half a file.
 
 The files of all answers in transit take at most half of the free disk space. A file keeps its name while granian has it
 open, so that every worker can count all files.
@@ -124,6 +124,7 @@ class Answers:
 
 def remove_left(directory: Path) -> None:
     """Remove all files of answers that a killed hub left behind. Call it before any worker runs."""
+    # A new process may have the id, and so the file names, of a killed one.
     for left in directory.glob("*.answer"):
         left.unlink(missing_ok=True)
 

@@ -29,6 +29,7 @@ def environ_of(scope: Any) -> dict[str, Any]:
     headers = scope.headers
     seen = set()
     for name, value in headers.items():
+        # In the environment, a header with an underscore would have the name of one with a hyphen.
         key = _key_of(name)
         seen.add(name)
         if key in environ:

@@ -36,6 +36,7 @@ class Server(MPServer):
         self.main_loop_interrupt.wait(self._pause)  # a signal ends the wait
         if self.interrupt_signal:
             return
+        # On a machine short of memory, the system can kill a worker twice, and the hub must go on.
         self._pause = min(max(1.0, self._pause * 2), LONGEST_PAUSE)
         super()._respawn_workers(workers, *args, **options)
         if now - self._begun > STARTED_AFTER:

@@ -44,8 +44,8 @@ def comparison(
     Changes have the ids `change-1`, `change-2` …; in a page's second comparison `diff-2-change-1` …. The first `after`
     rows are left out. If the rest does not fit on the page, the last row links to the next piece at `rest_url`.
 
-    These values of the context are used: `sides` (the pages of the two texts), `heads` (a row above each unified
-    change; see `comparisons.Heads`), and `lined` (a function for the HTML of a unified line; see `comparisons.Lined`).
+    The context may have `sides` (the pages of the two texts), `heads` (a row above each unified change), and `lined`
+    (HTML for each unified line); see `web.common.versions.comparisons`.
     """
     number = next_piece(context)
     prefix = "change-" if number == 1 else f"diff-{number}-change-"

@@ -106,6 +106,7 @@ class Taker:
 
     def run(self, stop: threading.Event) -> None:
         """Take runs until `stop` is set; the threads that work on them then end, too."""
+        # On SQLite only one process works on runs: what runs before this process has taken any was killed.
         wait, is_first = EVERY, connection.vendor == "sqlite"
         while not stop.wait(wait):
             wait = EVERY if settings.ANTHROPIC_API_KEY else WITHOUT_KEY

@@ -123,8 +123,10 @@ class ManyPaths:
 
 
 def _applies(rule: PathRule, doer: Doer, verb: Verb | None, met: Met) -> bool:
-    """Return whether a rule is about this doer and `verb` (None: about what the doer sees), and its condition is
-    met."""
+    """Return whether a rule is about this doer and this `verb`, and the rule's condition, if any, is met.
+
+    If `verb` is None, return whether the rule decides what the doer sees.
+    """
     if verb is None:
         return rule.decides_sight and rule.who in ("", doer.agent, doer.key)
     return rule.is_about(doer, verb) and rule.only_if in (None, *met)

@@ -47,7 +47,7 @@ Pattern = tuple[str, re.Pattern[str], str]
 
 
 def _by_least_mark(keywords: Iterable[Pattern]) -> list[tuple[str, list[Pattern]]]:
-    """Return (mark, keywords) for groups of keywords. A text without the mark has no keyword of the group."""
+    """Return (mark, keywords) for groups of keywords. A text without a group's mark has no keyword of the group."""
     marks = {mark for mark, _, _ in keywords}
     groups: dict[str, list[Pattern]] = {}
     for keyword in keywords:

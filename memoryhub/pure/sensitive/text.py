@@ -69,6 +69,7 @@ class TooMuch(Exception):
 class fact(Generic[T]):  # noqa: N801 - it reads as a word where a fact is defined
     """A property that is computed once, without the lock of `functools.cached_property`."""
 
+    # One thread searches a text, and most texts are so short that the lock would take a tenth of the search.
     def __init__(self, compute: Callable[[Any], T]) -> None:
         self._compute, self._name, self.__doc__ = compute, compute.__name__, compute.__doc__
 

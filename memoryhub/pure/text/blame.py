@@ -149,7 +149,7 @@ def first_places(versions: Sequence[Version]) -> dict[str, int]:
 
 
 def texts_of_blame(versions: Sequence[Version]) -> list[str]:
-    """Return the ids of the texts that `blame` may need, mostly in the order of its questions."""
+    """Return the ids of the texts that `blame` may need, mostly in the order in which `blame` asks for them."""
     first = first_places(versions)
     texts: list[str] = []
     places = {first[versions[-1].text or ""]}

@@ -303,7 +303,7 @@ class _Words:
         self.letters = sum(map(len, self.distinct))
 
     def likeness(self, other: "_Words") -> float:
-        """Return how alike two lines are, from 0 to 1: the share of their letters that are in common words."""
+        """Return how alike two lines are, from 0 to 1: the share of letters that are in words of both lines."""
         letters = self.letters + other.letters
         return 2 * sum(map(len, self.distinct & other.distinct)) / letters if letters else 0
 

@@ -241,7 +241,7 @@ def _name_keys(name: str) -> set[int]:
 
 
 def _inner(data: bytes) -> set[int]:
-    """Return the keys that longer bytes with `data` in them always have."""
+    """Return the keys that a text must have if it contains `data`."""
     if len(data) == 1:
         return {_ONE | data[0]}
     return _pairs(data) | _triples(data)

@@ -44,6 +44,7 @@ class Bounds(NamedTuple):
     unpacked: int = 512 * 1024 * 1024
     entries: int = 20_000
     versions: int = 200_000
+    # Below `small` there is no limit: a full store of equal lines compresses as well as a decompression bomb.
     ratio: int = 100
     small: int = 100 * 1024 * 1024
 

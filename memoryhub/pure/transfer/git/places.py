@@ -43,6 +43,7 @@ class Places(Generic[T]):
         Raises Refused as `reading.require_place` does, and if all work so far is more than MOST_LOOKED_AT.
         """
         reading.require_place(name, posix=True)
+        # The directories of a place are hashed one by one, and composing takes the square of the marks.
         marks = 0 if name.isascii() else sum(map(bool, map(unicodedata.combining, name)))
         self._look((name.count("/") * len(name) + marks**2) // _WORK + (len(name) // _MOVED if moved else 0))
         return name
