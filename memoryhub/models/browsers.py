@@ -41,8 +41,8 @@ class BrowserSession(models.Model):
     """A browser in which a person is signed in. Without this row, the browser's cookie is not valid.
 
     `device` is the User-Agent of the browser. `seen_at` is when it was used; the last use may be up to SEEN_EVERY
-    later. `grant` is the encrypted token for questions about the person to the identity provider. `asked_at` is when
-    the hub last asked, and `answered_at` when the provider last answered.
+    later. With `grant`, an encrypted token, the hub asks the identity provider about the person. `asked_at` is when the
+    hub last asked, and `answered_at` when the provider last answered.
     """
 
     id = IdField(primary_key=True)

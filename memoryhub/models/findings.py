@@ -39,9 +39,9 @@ class Finding(Sealed, RowOfStore):
     """A sensitive value of one kind in one memory. Any number of versions may contain the value, which is not stored.
 
     `fingerprint` is an HMAC of kind and value under the audit key (null after a redaction). `version` is the first
-    version with the value. `start` and `end` are code points in its text, or in its path if `in_path`; `line` is the
-    line there. A finding is resolved when the newest version no longer contains the value. `is_settled` is false for a
-    finding of an earlier release that must still be checked.
+    version with the value. `start` and `end` are code points in the version's text, or in its path if `in_path`; `line`
+    is the line there. A finding is resolved when the newest version no longer contains the value. `is_settled` is false
+    for a finding of an earlier release that must still be checked.
     """
 
     HOME: ClassVar = "store_id"

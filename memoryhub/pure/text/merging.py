@@ -50,7 +50,7 @@ class Merge:
         return self.settled(lambda conflict: "")
 
     def settled(self, settle: Callable[[Conflict], str]) -> str:
-        """Return the text in which `settle`, called in order, replaces each conflict."""
+        """Return the text, with the result of `settle` in place of each conflict. `settle` is called in order."""
         return joined(part if isinstance(part, str) else settle(part) for part in self.parts)
 
     @property

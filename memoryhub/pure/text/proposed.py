@@ -262,9 +262,9 @@ def _is_in(edit: Edit, near: Sequence[Edit], over: Sequence[Edit]) -> bool:
 
 
 def _is_about(asked: Edits, there: Edit, own: Iterable[Edit], edit: Edit) -> bool:
-    """Return whether the edits `asked` are about the change `edit` by others, which is at `there` after the change.
+    """Return whether the edits `asked` are about `edit`, a change by others.
 
-    `own` are edits of the same text as `edit`.
+    `own` are edits of the same text as `edit`. `there` is the place of `edit` in the text after the change.
     """
     first, end = there.first, there.first + len(there.lines)
     is_free = not any(edit.overlaps(one) for one in own)

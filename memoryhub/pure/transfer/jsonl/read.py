@@ -68,7 +68,7 @@ def objects(data: Data) -> Iterator[Line]:
 
 
 def _lines(data: Data) -> Iterator[bytes]:
-    """Yield one line at a time. A list of all lines would need as much memory again as the data."""
+    """Yield one line at a time. A list of all lines would take twice the memory of the data."""
     start = 0
     while (end := data.find(b"\n", start)) >= 0:
         yield data[start:end]
