@@ -31,7 +31,8 @@ class ToolUse:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """The answer to a block, the store's usage after it, and the seq of its entry. `replayed`: it had run before."""
+    """The answer to a block, the store's usage after it, and the seq of its entry. `replayed`: the block had run
+    before."""
 
     tool_use_id: str
     content: str

@@ -144,7 +144,7 @@ def _hunks(piece: _Piece) -> Iterator[Json]:
 
 
 def _hunk(rows: Sequence[Row], at: tuple[int, int]) -> Json:
-    """Return a hunk. `at` are the numbers of the last old and the last new line before it."""
+    """Return a hunk. `at` are the numbers of the last old and the last new line before the hunk."""
     old = [row.old_number for row in rows if row.old_number is not None]
     new = [row.new_number for row in rows if row.new_number is not None]
     return {

@@ -98,7 +98,7 @@ def _comment(told: CommentForAgent) -> Json:
 
 
 def _number(text: str) -> int:
-    """Return the number of a proposal in an address. Raises Problem (404) if it is no such number."""
+    """Return the number of a proposal in an address. Raises Problem (404) for any other text."""
     if text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS:
         return int(text)
     raise Problem.not_found("A proposal is named by its number, such as 17.")

@@ -127,7 +127,7 @@ class Problem(Exception):
 
     @classmethod
     def conflict(cls, type: str, message: str) -> "Problem":
-        """Return the error for a request that conflicts with the current state, which a retry would not change."""
+        """Return the error for a request that conflicts with the current state. A retry would fail too."""
         return cls(409, type, message, _NO_RETRY)
 
     @classmethod

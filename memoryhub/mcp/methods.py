@@ -86,7 +86,7 @@ def _ping(incoming: Incoming) -> Json:
 
 
 def _list_tools(incoming: Incoming) -> Json:
-    """Return all tools in one page; any cursor is refused, because the list makes none."""
+    """Return all tools in one page. A cursor is refused, because there is no second page."""
     if incoming.params.get("cursor") is not None:
         raise Refused(INVALID_PARAMS, "This list has only one page and no cursors.")
     return {"tools": tools.TOOLS} | (_cacheable() if incoming.version == versions.STATELESS else {})

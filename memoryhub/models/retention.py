@@ -192,9 +192,10 @@ class Removal(models.TextChoices):
 
 
 class RunItem(models.Model):
-    """One removal by a run: of one memory, or of versions of it. `skipped` says why it was not done ("": it was done).
+    """One removal by a run: of one memory, or of versions of it.
 
-    If `memory` is empty, the run removed audit entries. `rule` is a name from `retention_rules`.
+    `skipped` says why the removal was not done ("": it was done). If `memory` is empty, the run removed audit entries.
+    `rule` is a name from `retention_rules`.
     """
 
     run = models.ForeignKey(Run, models.CASCADE, db_index=False, related_name="items")

@@ -84,7 +84,8 @@ class ClaimQuerySet(models.QuerySet["Claim"]):
         return self.filter(expires_at__gt=at, expires_at__lte=at + 2 * CLAIM)
 
     def over(self, at: datetime) -> ClaimQuerySet:
-        """Return the claims that are not valid at a moment: expired ones, and those set while the clock was wrong."""
+        """Return the claims that are not valid at a moment: expired claims, and claims set while the clock was
+        wrong."""
         return self.filter(Q(expires_at__lte=at) | Q(expires_at__gt=at + 2 * CLAIM))
 
 

@@ -21,7 +21,10 @@ def review_of(context: template.Context, version: MemoryVersion, compares: bool 
 
 @register.simple_tag
 def older_waiting(memory: Memory) -> int:
-    """Return how many of the last LOOK_BACK versions of a memory await review; 0 if the newest does."""
+    """Return how many of the last LOOK_BACK versions of a memory await review.
+
+    Return 0 if the newest version awaits review itself.
+    """
     if memory.head.awaits_review:
         return 0
     last = MemoryVersion.objects.of_memory(memory).filter(number__gt=memory.version_count - LOOK_BACK)

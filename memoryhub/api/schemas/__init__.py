@@ -61,7 +61,7 @@ Timestamp = Annotated[
 def answers(good: Any, *more: int) -> dict[Any, Any]:
     """Return {status: schema} of an operation's responses: `good` at 200, and the errors with the statuses `more`.
 
-    Errors of all operations are not among them. If `more` has 429, 507 is added, because the audit can be full.
+    Errors that every operation can have are left out. If `more` has 429, 507 is added, because the audit can be full.
     """
     more += (507,) if 429 in more else ()
     return {200: good} | {status: Conflict if status == 409 else Error for status in more}

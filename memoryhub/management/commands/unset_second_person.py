@@ -1,4 +1,4 @@
-"""Switches off the setting by which acts need a second person, for the person who runs the server."""
+"""Lets the person who runs the server switch off the need for a second person."""
 
 from typing import Any
 

@@ -63,7 +63,7 @@ class _Talk:
         self.results.append(result_of(block["id"], answer, is_error=is_error))
 
     def end_of_answer(self, *, is_summary: bool = False) -> None:
-        """End an answer. A summary replaces everything but the newest message of the person."""
+        """End an answer. With `is_summary`, the answer replaces everything but the newest message of the person."""
         summary = [block for block in self.blocks if block.get("content")] if is_summary else []
         if is_summary:
             self.blocks = []

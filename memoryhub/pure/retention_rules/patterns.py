@@ -79,7 +79,7 @@ class Matcher:
         return self._skipped(1)
 
     def _skipped(self, states: int) -> int:
-        """Return the positions `states`, and those that are reached from them if each `**` matches no name."""
+        """Return the positions `states`, and the positions after them if each `**` matches no name."""
         for number, name in enumerate(self.names):
             if name == "**" and states >> number & 1:
                 states |= 1 << number + 1

@@ -114,8 +114,7 @@ def swiss(value: str) -> bool:
 
 
 def luhn(value: str) -> bool:
-    """Return whether the last digit is the right check digit by Luhn's method: every second digit from the right is
-    doubled."""
+    """Return whether the last digit is the right check digit by Luhn's method."""
     digits = value.encode()[::-1]
     return (sum(digits[::2]) + sum(digits[1::2].translate(_DOUBLED)) - ord("0") * len(digits)) % 10 == 0
 

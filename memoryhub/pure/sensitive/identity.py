@@ -271,7 +271,7 @@ def _is_right(text: Text, start: int, end: int, check: Check) -> bool:
 
 
 def _bare(written: str, check: Check) -> str:
-    """Return a number in upper case and without separators, which stay for a check of _AS_WRITTEN."""
+    """Return a number in upper case. Separators are removed, unless the check is one of _AS_WRITTEN."""
     if written.isdecimal():
         return written
     return written.upper() if check in _AS_WRITTEN else written.upper().translate(_NOT_COUNTED)

@@ -30,8 +30,8 @@ class NameForms:
         self._forms = [(_pattern(some), [_unchanging(word) for word in some]) for some in words if any(some)]
 
     def within(self, text: str) -> set[str]:
-        """Return the forms that occur in a text, as they are written there, without mere spellings of the given
-        texts."""
+        """Return the forms that occur in a text, as they are written there. Spellings of the given texts are left
+        out."""
         folded = loose(text)
         patterns = [pattern for pattern, parts in self._forms if all(part in folded for part in parts)]
         if not any(pattern.search(folded) for pattern in patterns):

@@ -20,9 +20,10 @@ _MASK = re.compile(r"\[redacted:[a-z_]{1,40}\]")
 
 
 class Novelty:
-    """The new lines of a text: one stretch with all lines that the old text does not have (None: all lines).
+    """The new lines of a text: one stretch with all lines that the old text does not have.
 
-    Whole lines are searched, so that a value that two edits put together is found.
+    Without an old text, these are all lines. Whole lines are searched, so that a value that two edits put together is
+    found.
     """
 
     def __init__(

@@ -89,7 +89,7 @@ def joined(wishes: Iterable[Wish], work: Work) -> Joined:
     """Return several wishes, oldest first, as one. Raises ValueError without wishes, and OutOfWork.
 
     If two wishes change the same line, the later one counts. If someone else changed the line between them, `onto`
-    finds a conflict, unless the later wish is about the line as it was changed.
+    finds a conflict, unless the later wish was made to the changed line.
     """
     every = list(wishes)
     if not every:
@@ -207,7 +207,7 @@ class _Draft:
         return kept
 
     def _is_repeated(self, edit: Edit, earlier: Edits) -> bool:
-        """Return whether earlier edits add the lines of an edit at the same place already."""
+        """Return whether earlier edits already add the lines of `edit` at the same place."""
         is_repeated = _has(earlier.near(edit.first, edit.end), edit.lines)
         if is_repeated:
             self.there.add(edit.wish)
