@@ -19,7 +19,7 @@ _SPENT_KEPT = 50
 
 
 def stored(key: str | None) -> str:
-    """Return the key under which a session is stored. `key` is the random one in the cookie."""
+    """Return the key under which a session is stored. `key` is the random key in the cookie."""
     return hashlib.sha256((key or "").encode()).hexdigest()[:40]
 
 

@@ -204,7 +204,8 @@ class MemoryVersionQuerySet(models.QuerySet["MemoryVersion"]):
         return self.order_by("-number")
 
     def as_of(self, seq: int) -> MemoryVersionQuerySet:
-        """Return the versions in the tree after the entry `seq`: those that were current then, without deletions."""
+        """Return the versions in the tree after the entry `seq`: the versions that were current then, without
+        deletions."""
         current = Q(superseded_seq=None) | Q(superseded_seq__gt=seq)
         return self.filter(current, seq__lte=seq).exclude(operation=Operation.DELETED)
 
@@ -232,7 +233,7 @@ class MemoryVersionQuerySet(models.QuerySet["MemoryVersion"]):
         return self.filter(seq__gt=after, seq__lte=last)
 
     def unreviewed(self) -> MemoryVersionQuerySet:
-        """Return the versions that await review. The literal in the SQL lets SQLite use the partial index."""
+        """Return the versions that await review. SQLite uses the partial index."""
         return self.filter(Exact(F("review_state"), Literal(ReviewState.UNREVIEWED.value)))
 
 

@@ -109,7 +109,8 @@ class Proposal(Sealed, RowOfStore):
 
     @property
     def decider(self) -> str:
-        """Return the name of the person who decided in another hub, marked as imported; without a name, "unknown"."""
+        """Return the name of the person who decided in another hub, followed by "(imported)". Without a name, return
+        "unknown"."""
         return _imported(self.came_from and self.came_from.decided_by) or str(_("unknown"))
 
     @property

@@ -96,7 +96,7 @@ class Hold(Sealed, RowOfStore):
     """A pin or a legal hold: on one `memory`, on a directory (`path`), or on the whole store (`path` is "").
 
     A pin stops only retention policies. A legal hold also stops removals by people and agents. A hold that `freezes`
-    stops every change. Holds with one `case_number` can be released together ("": no case).
+    stops every change. Holds with the same `case_number` can be released together ("": no case).
     """
 
     HOME: ClassVar = "store_id"

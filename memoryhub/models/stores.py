@@ -152,13 +152,12 @@ class HubSettingsQuerySet(SealedQuerySet["HubSettings"]):
 
 
 class HubSettings(Governed):
-    """The settings that superusers make for the hub and all stores, in one row. In place of a null limit, settings.py
-    has one.
+    """The settings that superusers make for the hub and all stores, in one row.
 
-    `rules` say what happens to sensitive text of each kind; a store's own `rules` take precedence. `checked_at` is when
-    the retention policies were last checked. `scrub_since` is when a redaction left a value in unused parts of SQLite's
-    file. A large file is rewritten at the hour `scrub_hour` (UTC) or when a person asks (`scrub_asked`).
-    `scrub_begun_at` is when the last rewriting began.
+    A limit that is null has the value of settings.py. `rules` say what happens to sensitive text of each kind; a
+    store's own `rules` take precedence. `checked_at` is when the retention policies were last checked. `scrub_since` is
+    when a redaction left a value in unused parts of SQLite's file. A large file is rewritten at the hour `scrub_hour`
+    (UTC) or when a person asks (`scrub_asked`). `scrub_begun_at` is when the last rewriting began.
 
     `backups` has the settings of the scheduled backups, and `backup_last` the result of the last one. In a restored
     hub, `backup_last` also has a mark (see `actions.backups.make`). `backup_asked`: a person has asked for a backup.
@@ -201,7 +200,7 @@ class HubSettings(Governed):
 
 
 class RefusalWindow(models.Model):
-    """The refused requests of a key since `since`: `written` with an audit entry, and `counted` without one.
+    """The refused requests of a key since the moment `since`: `written` with an audit entry, and `counted` without one.
 
     See `actions.memories.refusals`.
     """

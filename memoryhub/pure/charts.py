@@ -202,7 +202,7 @@ def _ticks(marks: Sequence[int], height: float) -> tuple[Tick, ...]:
 class Flow:
     """Boxes in three columns and the edges between them. Each column has the tops of its boxes, from top to bottom.
 
-    `edges` are SVG paths in a box that is 100 wide and `height` high. Each has its two ends as (column, box).
+    `edges` are SVG paths in a box that is 100 wide and `height` high. Each edge has its two ends as (column, box).
     """
 
     height: float

@@ -1,5 +1,7 @@
-"""Remembers keys and people of recent requests. The bodies of their requests are read at once, and each has own
-turns."""
+"""Remembers keys and people of recent requests.
+
+The bodies of their requests are read at once, and each key or person has turns of its own.
+"""
 
 import hashlib
 import time

@@ -20,7 +20,7 @@ KILLED_AFTER = 20
 class Server(MPServer):
     """granian's server, but with workers that are always restarted.
 
-    granian itself stops if a worker dies soon after a restart. That rule applies only in the first STARTED_AFTER
+    granian itself stops if a worker dies soon after a restart. Here, that rule applies only in the first STARTED_AFTER
     seconds.
     """
 

@@ -92,8 +92,10 @@ class NearSpellings:
 
     @property
     def halves(self) -> tuple[str, ...]:
-        """Return halves of words, of which every loose text with a near spelling contains one. Empty if no word is long
-        enough."""
+        """Return halves of words. Each loose text with a near spelling contains one of these halves.
+
+        The result is empty if no word is long enough.
+        """
         return tuple(dict.fromkeys(half for near in self._nears for half in near.halves))
 
     def within(self, text: str) -> set[str]:

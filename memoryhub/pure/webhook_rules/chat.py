@@ -96,7 +96,7 @@ def _is_at(url: str, hosts: tuple[str, ...]) -> bool:
 
 
 def _sentence(data: Mapping[str, Any], name: str) -> str:
-    """Return one sentence about an event. A chat takes nothing in `name` for a mention or a link."""
+    """Return one sentence about an event. `name` is changed so that a chat finds no mention or link in it."""
     if data["type"] == TEST:
         return "This is a test message of MemoryHub."
     if "alarm" in data:
