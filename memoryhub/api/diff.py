@@ -33,8 +33,8 @@ MARKS = {"same": " ", "removed": "-", "added": "+"}
 def compare_memory_versions(
     request: HttpRequest, memory_store_id: str, memory_version_id: str, query: Query[CompareVersions]
 ) -> Json:
-    """The changes from the previous memory version, or from another of the same memory store, to this one. Lines end at
-    line feeds only. Both texts count as read."""
+    """The changes to this memory version from the previous one, or from another version of the same memory store. Lines
+    end at line feeds only. Both texts count as read."""
     asked = call_of(request).asked
     version = _find(memory_store_id, memory_version_id, asked)
     before = _find(memory_store_id, query.against, asked) if query.against else _before(version, asked)

@@ -76,7 +76,7 @@ def _own(caller: Caller, stores: MemoryStoreQuerySet) -> SessionQuerySet:
 
 
 def _matching(caller: Caller, reached: MemoryStoreQuerySet, query: ListSessions) -> SessionQuerySet:
-    """Return the agent's sessions that match a query, in the stores that the key has `reached`."""
+    """Return the agent's sessions that match a query, in the stores of `reached`."""
     stores = reached if query.memory_store_id is None else reached.filter(pk=query.memory_store_id)
     sessions = _own(caller, stores)
     if query.agent_id is not None:

@@ -40,8 +40,10 @@ limit 1"""
 
 
 def foreign_program() -> str:
-    """Return the kind and the name of a trigger, a view or the like, which the hub itself never makes. "": there is
-    none."""
+    """Return the kind and the name of a trigger, a view or the like, which the hub itself never makes.
+
+    Return "" if there is none.
+    """
     own: Any = connections[DEFAULT_DB_ALIAS]
     return str(_value(_FOREIGN_SQLITE if own.vendor == "sqlite" else _FOREIGN_POSTGRESQL) or "")
 

@@ -99,7 +99,8 @@ def exact_time(moment: datetime | None) -> SafeString | str:
 
 @register.simple_tag
 def exact_and_ago(moment: datetime | None) -> SafeString | str:
-    """Return the moment in the person's zone, to the second, and how long ago a recent one is. "" for None."""
+    """Return the moment in the person's zone, to the second; "" for None. If the moment is recent, add how long ago it
+    is."""
     if moment is None:
         return ""
     now = timezone.now()

@@ -209,7 +209,7 @@ def _events(stream: Any) -> Iterator[Any]:
 
 
 def _counts(told: Any) -> Any:
-    """Return the usage that the API has `told`, with 0 in place of negative numbers, which would raise a budget."""
+    """Return the usage from the API, `told`, with 0 in place of negative numbers, which would raise a budget."""
     if isinstance(told, dict):
         return {name: _counts(value) for name, value in told.items()}
     if isinstance(told, list):

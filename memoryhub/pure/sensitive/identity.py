@@ -235,7 +235,7 @@ def _by_letters(text: Text) -> Iterator[Place]:
 
 
 def _by_name(text: Text, tried: set[tuple[Place, Check]]) -> Iterator[Place]:
-    """Yield the places of numbers after their names, except places that were already `tried`."""
+    """Yield the places of numbers after their names, except the places in `tried`."""
     if text.digits < FEWEST_DIGITS and not _LETTERS_AND_DIGITS.search(text.digit_lines):
         return
     text.spend(text.low.count("\n") // 4 + len(text.digit_lines) // 60)

@@ -8,7 +8,7 @@ from memoryhub.pure.text.line_sets import LineSet, Moves
 
 
 def carried(versions: Sequence[Version], added_by: Collection[int], text_of: TextOf, work: Work) -> dict[int, LineSet]:
-    """Return {version number: its lines that one of the versions `added_by` added}.
+    """Return {version number: its lines that one of the versions in `added_by` added}.
 
     Lines count from 1. `versions` are consecutive and in order of time. All lines of the first text count as added by
     the first version. Once `work` is used up, further versions are left out.

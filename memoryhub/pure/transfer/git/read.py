@@ -291,8 +291,10 @@ class _Stream:
                 self._version(told, "deleted", None, commit)
 
     def _remove_others(self, named: set[str] | None, commit: Commit) -> None:
-        """Remove the texts that a commit has not `named` since its last `deleteall`. If `named` is None, remove
-        nothing."""
+        """Remove all texts but `named`: the texts that a commit has named since its last `deleteall`.
+
+        If `named` is None, remove nothing.
+        """
         for place in [place for place in self.there if place not in named] if named is not None else ():
             self._remove(place, commit)
 
