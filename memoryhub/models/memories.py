@@ -197,7 +197,7 @@ class MemoryVersionQuerySet(models.QuerySet["MemoryVersion"]):
         return self.filter(store_id=memory.store_id, memory=memory)
 
     def of_entry(self, chain: str, seq: int) -> MemoryVersionQuerySet:
-        """Return the versions that one audit entry made, in the order of its digest."""
+        """Return the versions that one audit entry made, in the order that the entry's digest needs."""
         return self.filter(store_id=chain, seq=seq).order_by("id")
 
     def newest(self) -> MemoryVersionQuerySet:

@@ -122,7 +122,8 @@ def current(context: template.Context, url: str, section: str = "") -> SafeStrin
 
 @register.simple_tag(takes_context=True)
 def page_of_form(context: template.Context, *, query: bool = False) -> str:
-    """Return the address to which a form on this page leads back; with `query`, including its query."""
+    """Return the address to which a form on this page leads back. With `query`, it has the query of this page's
+    address."""
     request = context.get("request")
     return page_of(request, query=query) if request else ""
 

@@ -146,7 +146,7 @@ def _begins_well(text: Text, keyword: Keyword) -> Keyword | None:
 def _named_key(text: Text, keyword: Keyword, *, joined: bool) -> Keyword | None:
     """Return the keyword `key` if a word of _KEY_BEFORE is before it, as in `api key`.
 
-    If another word is `joined` to it, return it with the sort NAMED. Otherwise return None.
+    If another word is `joined` to the keyword, return the keyword with the sort NAMED. Otherwise return None.
     """
     start = keyword.start
     if text.low[max(0, start - 11) : start].rstrip(" _-").endswith(_KEY_BEFORE):

@@ -169,7 +169,7 @@ def lines_of(text: str) -> list[str]:
 
 
 def joined(pieces: Iterable[str]) -> str:
-    """Join pieces that each begin a line: a piece without a final line feed gets one."""
+    """Join pieces, each of which begins a line. A piece without a final line feed gets one."""
     text: list[str] = []
     for piece in filter(None, pieces):
         if text and not text[-1].endswith("\n"):
