@@ -68,9 +68,9 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """A notice with its cause: a comment or a decision. `proposal` is set if the cause is about one.
+    """A notice with its cause: a comment, or a decision about a flag (then `comment` is None).
 
-    `comment` is None if the cause is a decision about a flag.
+    `proposal` is the proposal that the cause is about, or None.
     """
 
     notice: Notice

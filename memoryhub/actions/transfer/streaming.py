@@ -48,7 +48,7 @@ def claim(holder: str, now: datetime) -> bool:
 
 
 def behind() -> list[tuple[str, int]]:
-    """Return (chain, seq of the last written or removed entry) for the chains that have more entries."""
+    """Return (chain, seq) for each chain with entries that are not yet in the stream. Entries up to `seq` are done."""
     cursor = StreamCursor.objects.filter(chain=OuterRef("pk")).values("seq")
     written = Greatest(Coalesce(Subquery(cursor[:1]), 0), F("start_seq"))
     chains = AuditChain.objects.annotate(written=written)

@@ -123,7 +123,7 @@ def resolved(wanted: Filter, stores: Sequence[str], *, now: datetime, zone: tzin
 
 
 def _store_of(memory: str, stores: Sequence[str]) -> list[str]:
-    """Return the store of a memory in a list, or [] if it is not one of `stores`."""
+    """Return [the store of a memory], or [] if that store is not one of `stores`."""
     return list(Memory.objects.filter(pk=memory, store_id__in=stores).values_list("store_id", flat=True))
 
 

@@ -21,7 +21,7 @@ def without_keys(text: str) -> str:
 
 
 def hint_in(text: str) -> str:
-    """Return the last characters of the first key in a text, or "" if there is none. The key may be cut."""
+    """Return the last characters of the first key in a text, or "". The key is whole or shortened, as in `mh_…a1b2`."""
     found = _SHORT.search(without_keys(text))
     return found[1] if found else ""
 

@@ -103,7 +103,7 @@ def test_filters_choose_among_both(caller: Caller, store: MemoryStore, curator: 
         ("?is=flagged", []),
     ):
         assert rows(curator, f"{query}&group=memory") == wanted, query
-    assert "“what” is version, proposal." in curator.get(f"{INBOX}?what=memory").content.decode()
+    assert "The filter “what” can be version, proposal." in curator.get(f"{INBOX}?what=memory").content.decode()
 
 
 def test_all_that_match_are_versions_alone(caller: Caller, store: MemoryStore, curator: Client) -> None:

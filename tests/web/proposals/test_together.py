@@ -166,7 +166,7 @@ def test_what_a_person_has_to_read_is_left_out_and_named(
     assert merged == [1, 3] and set(left) == {2, 4}
     assert left[2] == f"{A}: The same lines were changed since the agent saw them." and "#3" in left[4]
     html = curator.get(address(store, 1, 2, 3, 4, 5, 99)).content.decode()
-    assert "2 that you chose are not open any more." in html and left[4] in unescape(html)
+    assert "2 of the proposals that you chose are not open any more." in html and left[4] in unescape(html)
     press(curator, store, "merge", 1, 2, 3, 4)
     assert states(store, 1, 2, 3, 4) == ["merged", "open", "merged", "open"]
     assert shown(curator, store, 4)[0] == [4], "what was left out can be decided about afterwards"

@@ -69,7 +69,7 @@ class Work:
     policies: Mapping[str, Policy]
 
     def act(self, policy: Policy | None) -> Act:
-        """Return an act of the policy. Without a policy (for the default grace), it is an act of the hub itself."""
+        """Return the Act (who acts, and when) of a policy; of the hub itself if `policy` is None (default grace)."""
         actor = Actor.system("retention")
         if policy is not None:
             actor = Actor(ActorKind.POLICY.value, policy.id, policy.id, policy.name)

@@ -211,7 +211,7 @@ class KeyValues:
 
     @classmethod
     def _key_of(cls, word: Word) -> str | None:
-        """Return the key for a word without a known key, or None for a plain word. Raises Malformed."""
+        """Return the key that is guessed for a word typed without one, or None for a plain word. Raises Malformed."""
         if word.key is not None:
             raise Malformed(unknown_key(word.key, cls.KEYS))
         if key := cls.guessed(word.text):
