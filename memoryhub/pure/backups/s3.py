@@ -9,6 +9,7 @@ import hmac
 import http.client
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,6 +24,8 @@ LARGEST = 16 * 1024 * 1024
 """The most bytes of an answer that is no object: a list of 1,000 objects has less than 2 MB."""
 OF_THE_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 """Errors of the file that is stored or fetched, not of the connection."""
+_ERROR = re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?<Error[\s>]")
+"""How an answer begins that is an error, whatever its status."""
 
 
 class Refused(Exception):
@@ -81,7 +84,8 @@ class Bucket:
                 marks = self._parts(key, upload, stream, size)
                 self._complete(key, upload, marks)
             except BaseException:
-                self._send("DELETE", key, {"uploadId": upload})
+                with suppress(Refused):  # what failed before is reported
+                    self._send("DELETE", key, {"uploadId": upload})
                 raise
 
     def _parts(self, key: str, upload: str, stream: IO[bytes], size: int) -> list[str]:
@@ -97,9 +101,7 @@ class Bucket:
             f"<Part><PartNumber>{number}</PartNumber><ETag>{mark}</ETag></Part>" for number, mark in enumerate(marks, 1)
         )
         body = f"<CompleteMultipartUpload>{parts}</CompleteMultipartUpload>".encode()
-        answer = self._send("POST", key, {"uploadId": upload}, body)
-        if b"<Error>" in answer:  # which comes with status 200
-            raise Refused(f"The S3 server did not put the parts together: {_said(answer)}")
+        self._send("POST", key, {"uploadId": upload}, body)
 
     def sizes(self, prefix: str) -> dict[str, int]:
         """Return {key: bytes} of the objects whose key begins with `prefix`."""
@@ -155,6 +157,8 @@ class Bucket:
                     raise Refused(f"The S3 server at {parts.netloc} broke off: {answer.length} bytes are missing.")
                 return b""
             given = answer.read(LARGEST)
+            if _ERROR.match(given):  # with status 200
+                raise Refused(f"The S3 server refused: {_said(given)}")
             return (answer.getheader(wanted) or "").encode() if wanted else given
         except (OSError, http.client.HTTPException) as error:
             if isinstance(error, OSError) and error.errno in OF_THE_DISK:
@@ -185,12 +189,9 @@ def _blocks(body: IO[bytes] | bytes, size: int) -> Iterator[bytes]:
 def _tree(answer: bytes) -> ET.Element:
     """Return an answer's XML without its namespace."""
     try:
-        tree = ET.fromstring(re.sub(rb' xmlns="[^"]*"', b"", answer, count=1))
+        return ET.fromstring(re.sub(rb' xmlns="[^"]*"', b"", answer, count=1))
     except ET.ParseError as error:
         raise Refused("The S3 server’s answer cannot be read.") from error
-    if tree.tag == "Error":  # with status 200
-        raise Refused(f"The S3 server refused: {_said(answer)}")
-    return tree
 
 
 def _size(item: ET.Element) -> int:

@@ -39,6 +39,7 @@ class Server(ThreadingHTTPServer):
     refused: int
     sends: int | None = None
     says: bytes | None = None
+    fails: bytes | None = None
     keeps: int | None = None
 
 
@@ -79,6 +80,8 @@ class Handler(BaseHTTPRequestHandler):
             self.answer()
         elif self.command == "POST" and "uploads" in query:
             self.answer(b'<R xmlns="http://x"><UploadId>u</UploadId></R>')
+        elif self.command in ("POST", "DELETE") and self.server.fails is not None:
+            self.answer(self.server.fails)
         elif self.command == "POST":
             objects[key] = b"".join(self.server.parts[number] for number in re.findall(r'"(\d+)"', body.decode()))
             self.answer(b"<R/>")
@@ -151,6 +154,22 @@ def test_a_list_that_no_server_should_send_is_a_sentence(server: Server, says: b
     server.says = says
     with pytest.raises(Failed, match=why):
         targets.Bucket("s3://bucket").names()
+
+
+@pytest.mark.parametrize("head", [b"", b'\n<?xml version="1.0" encoding="UTF-8"?>\n'])
+def test_an_error_with_status_200_is_no_success(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, head: bytes
+) -> None:
+    bucket = targets.Bucket("s3://bucket/hub")
+    (tmp_path / "file").write_bytes(bytes(2000))
+    bucket.keep(tmp_path / "file", "a")
+    server.fails = head + b'<Error xmlns="http://x"><Code>SlowDown</Code><Message>Reduce your rate.</Message></Error>'
+    with pytest.raises(Failed, match="refused: Reduce your rate"):
+        bucket.remove("a")
+    monkeypatch.setattr(s3, "PART", 1000)
+    with pytest.raises(Failed, match="refused: Reduce your rate"):
+        bucket.keep(tmp_path / "file", "b")
+    assert bucket.names() == ["a"]
 
 
 def test_a_file_that_was_stored_in_part_does_not_stay_as_a_backup(server: Server, tmp_path: Path) -> None:
