@@ -74,9 +74,8 @@ class HubCommand(BaseCommand):
 
     def execute(self, *args: Any, **options: Any) -> str | None:
         os.umask(0o077)
-        if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal whose encoding lacks a character gets its number
-            sys.stdout.reconfigure(errors="backslashreplace")
-        with self._explained():
+        allow_every_character()
+        with explained(self.not_done):
             try:
                 require_address()
                 require_hub()
@@ -89,21 +88,28 @@ class HubCommand(BaseCommand):
             sys.stdout.flush()
             return done
 
-    @contextmanager
-    def _explained(self) -> Iterator[None]:
-        """Turn an error of the database, a file or the output into one sentence without a traceback."""
-        try:
-            yield
-        except (DatabaseError, InterfaceError) as error:
-            message = f"The database does not answer, or refuses: {error}"
-            raise CommandError(message, returncode=self.not_done) from error
-        except BrokenPipeError:  # for example `| head`, which has read enough
-            _drop_output()
-            raise SystemExit(self.not_done) from None
-        except OSError as error:
-            _drop_output()
-            where = error.filename or "The output"
-            raise CommandError(f"{where}: {error.strerror or error}", returncode=self.not_done) from error
+
+def allow_every_character() -> None:
+    """Let a terminal whose encoding lacks a character get its number."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
+@contextmanager
+def explained(returncode: int) -> Iterator[None]:
+    """Turn an error of the database, a file or the output into one sentence without a traceback."""
+    try:
+        yield
+    except (DatabaseError, InterfaceError) as error:
+        message = f"The database does not answer, or refuses: {error}"
+        raise CommandError(message, returncode=returncode) from error
+    except BrokenPipeError:  # for example `| head`, which has read enough
+        _drop_output()
+        raise SystemExit(returncode) from None
+    except OSError as error:
+        _drop_output()
+        where = error.filename or "The output"
+        raise CommandError(f"{where}: {error.strerror or error}", returncode=returncode) from error
 
 
 def _drop_output() -> None:

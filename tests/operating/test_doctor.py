@@ -355,6 +355,18 @@ def test_the_command_exits_with_1_for_an_error_and_says_it_as_json(tmp_path: Pat
     assert ERROR not in {one["level"] for one in json.loads(hub.stdout)}
 
 
+@pytest.mark.push
+def test_an_output_that_is_full_or_read_no_further_is_no_traceback(tmp_path: Path) -> None:
+    own = {"PATH": os.environ["PATH"], "MEMORYHUB_DATA_DIR": str(tmp_path / "nothing")}
+    for shell, errors in (
+        ('"$0" manage.py doctor | true; exit "${PIPESTATUS[0]}"', ""),
+        ('"$0" manage.py doctor > /dev/full', "CommandError: The output: No space left on device\n"),
+    ):
+        command = ["bash", "-c", shell, sys.executable]
+        done = subprocess.run(command, cwd=ROOT, env=own, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (1, errors)
+
+
 def private_files_of(directory: Path) -> None:
     directory.chmod(0o700)
     for path in directory.iterdir():

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from memoryhub.doctor.examine import examine
 from memoryhub.doctor.findings import ERROR
+from memoryhub.operating.starting import allow_every_character, explained
 
 
 class Command(BaseCommand):
@@ -23,6 +24,11 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--json", action="store_true", help="print the findings as JSON")
 
+    def execute(self, *args: Any, **options: Any) -> str | None:
+        allow_every_character()
+        with explained(1):
+            return super().execute(*args, **options)
+
     def handle(self, *, json: bool, **_: Any) -> None:
         found = examine(timezone.now())
         if json:
@@ -32,6 +38,7 @@ class Command(BaseCommand):
                 self.stdout.write(f"{one.level}: {one.check}: {one.says}\n    {one.do}")
             errors = sum(one.level == ERROR for one in found)
             self.stdout.write(f"{errors} errors, {len(found) - errors} warnings" if found else "Nothing is wrong.")
+        self.stdout.flush()
         if any(one.level == ERROR for one in found):
             raise SystemExit(1)
 
