@@ -114,7 +114,7 @@ def _backups() -> Iterator[CheckMessage]:
 
 
 def _sqlite() -> Iterator[CheckMessage]:
-    if settings.SQLITE_SYNCHRONOUS not in ("FULL", "NORMAL", "EXTRA"):
+    if settings.SQLITE_SYNCHRONOUS not in settings.SQLITE_MODES:
         yield Error(
             f"MEMORYHUB_SQLITE_SYNCHRONOUS is not a mode the hub runs in: {settings.SQLITE_SYNCHRONOUS!r}.",
             hint="FULL (the default) keeps every acknowledged call through a power cut; NORMAL may lose the last ones.",

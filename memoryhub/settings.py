@@ -11,6 +11,7 @@ from typing import Any
 
 from memoryhub.addresses import database_of, mail_server_of, parts_of
 from memoryhub.database import pooled, sqlite_files
+from memoryhub.environment import secret_in, text_of
 from memoryhub.pure.group_roles import grants_of
 from memoryhub.pure.limits import LIMITS
 
@@ -40,7 +41,7 @@ def kept_secret(variable: str, file_name: str) -> str:
     A start of the hub creates a missing file (mode 0600). A command gets a random secret instead, and the variable is
     listed in MEMORYHUB_ABSENT_SECRETS.
     """
-    if value := os.environ.get(variable):
+    if value := secret_in(variable):
         return value
     path = DATA_DIR / file_name
     try:
@@ -77,16 +78,6 @@ def make_secret(path: Path) -> None:
         os.close(directory)
 
 
-def text_of(path: str) -> str:
-    """Return the text of a file with a secret; "" without a path."""
-    if not path:
-        return ""
-    try:
-        return Path(path).read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise SystemExit(f"{path}, which MEMORYHUB_BACKUP_PASSPHRASE_FILE names, cannot be read: {error}.") from None
-
-
 def cookie_names(url: str) -> tuple[str, str]:
     """Return the names of the session and CSRF cookies of a hub at an address.
 
@@ -117,7 +108,7 @@ def limit_of(variable: str, default: int) -> int | None:
 
 SECRET_KEY = kept_secret("SECRET_KEY", "secret_key")
 MEMORYHUB_AUDIT_KEY = kept_secret("MEMORYHUB_AUDIT_KEY", "audit_key").encode()
-MEMORYHUB_BACKUP_PASSPHRASE = os.environ.get("MEMORYHUB_BACKUP_PASSPHRASE", "").strip() or text_of(
+MEMORYHUB_BACKUP_PASSPHRASE = secret_in("MEMORYHUB_BACKUP_PASSPHRASE").strip() or text_of(
     os.environ.get("MEMORYHUB_BACKUP_PASSPHRASE_FILE", "")
 )
 MEMORYHUB_BACKUP_RECIPIENT = os.environ.get("MEMORYHUB_BACKUP_RECIPIENT", "").strip()
@@ -201,13 +192,15 @@ TEMPLATES = [
 ]
 
 # SQLite: FULL so that an acknowledged commit survives a power cut; secure_delete overwrites deleted content.
-SQLITE_SYNCHRONOUS = os.environ.get("MEMORYHUB_SQLITE_SYNCHRONOUS", "FULL").upper()
+SQLITE_MODES = ("FULL", "NORMAL", "EXTRA")
+SQLITE_SYNCHRONOUS = os.environ.get("MEMORYHUB_SQLITE_SYNCHRONOUS", "FULL").strip().upper()
+_synchronous = SQLITE_SYNCHRONOUS if SQLITE_SYNCHRONOUS in SQLITE_MODES else "FULL"  # a system check reports it
 SQLITE_OPTIONS = {
     "transaction_mode": "IMMEDIATE",
     "timeout": 20,
     "factory": sqlite_files.Connection,
     "init_command": (
-        f"PRAGMA journal_mode=WAL;PRAGMA synchronous={SQLITE_SYNCHRONOUS};"
+        f"PRAGMA journal_mode=WAL;PRAGMA synchronous={_synchronous};"
         "PRAGMA secure_delete=ON;PRAGMA cache_size=-65536;PRAGMA temp_store=MEMORY"
     ),
 }
@@ -358,7 +351,7 @@ SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = _secure
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if _secure and TRUSTED_PROXIES else None
 SECURE_REDIRECT_EXEMPT = [r"^(livez|readyz|healthz)$"]
 
-MEMORYHUB_METRICS_TOKEN = os.environ.get("MEMORYHUB_METRICS_TOKEN", "").strip()
+MEMORYHUB_METRICS_TOKEN = secret_in("MEMORYHUB_METRICS_TOKEN").strip()
 
 # Where every audit entry is written, too, as an event of OCSF: stdout, a file, or a syslog server.
 MEMORYHUB_AUDIT_STREAM = os.environ.get("MEMORYHUB_AUDIT_STREAM", "").strip()

@@ -21,6 +21,7 @@ from memoryhub.models import MemoryStore, User
 from memoryhub.operating.logs import filters
 from memoryhub.operating.logs.lines import WithoutTokens
 from memoryhub.settings import cookie_names
+from tests.api.server import put_migrated
 from tests.support import starts
 from tests.support.fixtures import signed_in
 
@@ -80,6 +81,30 @@ def test_values_that_end_with_a_line_break_are_taken_without_it(tmp_path: Path) 
     said = f"from memoryhub import settings as s; print([s.{names[0]}, s.{names[1]}, s.{names[2]}])"
     done = starts.run([sys.executable, "-c", said], cwd=ROOT, env=own, capture_output=True, text=True, check=True)
     assert done.stdout == f"{['https://hub.example'] * 3}\n"
+
+
+@pytest.mark.parametrize(
+    "name", ["MEMORYHUB_AUDIT_KEY", "SECRET_KEY", "MEMORYHUB_BACKUP_PASSPHRASE", "MEMORYHUB_METRICS_TOKEN"]
+)
+def test_a_secret_that_is_not_text_is_named_and_not_shown(tmp_path: Path, name: str) -> None:
+    answer = started(tmp_path, **{name: os.fsdecode(b"secret\xff" * 8)})
+    assert (answer.returncode, "secret" in answer.stderr, "Traceback" in answer.stderr) == (1, False, False)
+    assert answer.stderr.startswith(f"{name} is not text in UTF-8.")
+
+
+@pytest.mark.parametrize("value", ["full mode", "\udcff"])
+def test_a_wrong_mode_of_sqlite_is_named_by_doctor(tmp_path: Path, value: str) -> None:
+    put_migrated(tmp_path / "hub")
+    own = {"PATH": os.environ["PATH"], "MEMORYHUB_DATA_DIR": str(tmp_path / "hub")}
+    own["MEMORYHUB_SQLITE_SYNCHRONOUS"] = value
+    for command in ("doctor", "create_store"):
+        done = starts.run(
+            [sys.executable, "manage.py", command, *(["X"] if command == "create_store" else [])],
+            cwd=ROOT, env=own, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        said = done.stdout + done.stderr
+        assert (done.returncode, "Traceback" in said, "syntax error" in said) == (1, False, False), said
+        assert "MEMORYHUB_SQLITE_SYNCHRONOUS is not a mode the hub runs in" in said
 
 
 @pytest.mark.push

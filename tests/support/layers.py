@@ -18,9 +18,9 @@ LAYERS = {
     "actions": WRITERS,
     "tool": TOOL, "machines": TOOL,
     "api": DOORS, "web": DOORS, "mcp": DOORS, "background": DOORS, "templatetags": DOORS,
-    "settings": SHELL, "addresses": SHELL, "urls": SHELL, "wsgi": SHELL, "rsgi": SHELL, "serving": SHELL,
-    "apps": SHELL, "checks": SHELL, "middleware": SHELL, "doors": SHELL, "sessions": SHELL, "operating": SHELL,
-    "management": SHELL, "demo": SHELL, "doctor": SHELL,
+    "settings": SHELL, "addresses": SHELL, "environment": SHELL, "urls": SHELL, "wsgi": SHELL, "rsgi": SHELL,
+    "serving": SHELL, "apps": SHELL, "checks": SHELL, "middleware": SHELL, "doors": SHELL, "sessions": SHELL,
+    "operating": SHELL, "management": SHELL, "demo": SHELL, "doctor": SHELL,
     "client": BESIDE,
 }  # fmt: skip
 
