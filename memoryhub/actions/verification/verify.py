@@ -153,8 +153,10 @@ class _Verification:
             yield Problem(self.chain, self.seq + 1, "it was changed: it, or what it made or showed, cannot be read")
             return
         head = AuditChain.objects.filter(pk=self.chain).first()
-        if head is None or (head.last_seq, head.last_hash) != (self.seq, self.hash):
-            absent = self.seq + 1 if head and head.last_seq > self.seq else None
+        if head is None:
+            yield Problem(self.chain, None, "the chain's head is missing" if self.seq else "the chain is missing")
+        elif (head.last_seq, head.last_hash) != (self.seq, self.hash):
+            absent = self.seq + 1 if head.last_seq > self.seq else None
             yield Problem(self.chain, absent, "the chain's head is not its last entry")
         later = MemoryVersion.objects.filter(store_id=self.chain, seq__gt=self.seq).order_by("seq").first()
         if later:

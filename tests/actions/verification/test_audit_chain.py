@@ -247,6 +247,14 @@ def test_a_removed_last_entry_is_named(told: Hub) -> None:
     assert problem is not None and problem.seq == 16
 
 
+@pytest.mark.both_databases
+def test_a_missing_head_and_a_missing_chain_are_called_so(told: Hub) -> None:
+    with undone():
+        run_sql("delete from memoryhub_auditchain where id = %s", told.store.id)
+        assert verified(told.store.id) == verify.Problem(told.store.id, None, "the chain's head is missing")
+    assert verified("memstore_gone") == verify.Problem("memstore_gone", None, "the chain is missing")
+
+
 def test_entries_in_another_order_are_noticed(told: Hub) -> None:
     for old, new in ((5, 1005), (6, 5), (1005, 6)):
         run_sql("update memoryhub_auditentry set seq = %s where chain = %s and seq = %s", new, told.store.id, old)
