@@ -14,6 +14,7 @@ from django.urls import reverse
 
 from memoryhub.actions import figures
 from memoryhub.actions.accounts import keys_and_roles
+from memoryhub.actions.erasure import redaction
 from memoryhub.actions.memories import curation
 from memoryhub.actions.stores import delete
 from memoryhub.actions.transfer import exporting, importing
@@ -66,6 +67,24 @@ def test_what_comes_back_is_what_was_there(form: str, own_checkpoints: Path) -> 
     second = trips.run(trips.prepared(target, trips.exported(target, form)), 50)
     assert trips.facts(target) == again, "what is there already is not brought twice"
     assert not set(trips.outcomes(second).values()) - {"same"}
+    trips.require_verified(target, own_checkpoints)
+
+
+@pytest.mark.django_db
+@pytest.mark.both_databases(each_case=True)
+@pytest.mark.parametrize("form", FORMS)
+def test_a_memory_whose_deletion_was_redacted_keeps_its_last_path(form: str, own_checkpoints: Path) -> None:
+    source = trips.new_store()
+    gone = curation.create(source.pk, "/gone.md", "gone", trips.act(1))
+    curation.rename(source.pk, "/gone.md", "/left.md", trips.act(2))
+    curation.delete(source.pk, "/left.md", trips.act(3))
+    redaction.redact_version(source.pk, str(Memory.objects.get(pk=gone.memory).head_id), trips.act(4))
+    before, data = trips.facts(source), trips.exported(source, form)
+    emptied(source)
+    target = trips.new_store("Target")
+    trips.run(trips.prepared(target, data))
+    assert [memory.path for memory in Memory.objects.filter(store=target)] == ["/left.md"]
+    assert trips.facts(target) == before
     trips.require_verified(target, own_checkpoints)
 
 

@@ -21,11 +21,16 @@ def checked(memories: Iterable[BundledMemory], bounds: Bounds) -> tuple[tuple[Bu
         _require_order(memory)
         why = _why_not(memory)
         if why is None:
-            taken.append(memory)
+            taken.append(memory if memory.path else replace(memory, path=_last_path(memory)))
         else:
             left.append(Left(memory.path, why))
     reading.require_apart(memory.path[1:] for memory in taken if is_live(memory))
     return tuple(taken), tuple(left)
+
+
+def _last_path(memory: BundledMemory) -> str:
+    """Return the last path of a memory whose deletion was redacted; "" if no version has a path."""
+    return next((version.path for version in reversed(memory.versions) if version.path), "")
 
 
 def is_live(memory: BundledMemory) -> bool:

@@ -157,8 +157,7 @@ def _memories(live: dict[str, Any], versions: dict[str, list[Any]]) -> Iterator[
     for id in versions.keys() - live.keys():
         made = tuple(_versions(reversed(versions[id])))
         if made[-1].operation == "deleted":
-            path = next((one.path for one in reversed(made) if one.path), "")
-            yield BundledMemory(id, path, made)
+            yield BundledMemory(id, made[-1].path or "", made)
 
 
 def _versions(rows: Iterable[Any]) -> Iterator[BundledVersion]:
