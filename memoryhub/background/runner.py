@@ -17,7 +17,7 @@ from django.utils import timezone
 from memoryhub.actions.core.hub import background
 from memoryhub.actions.core.hub.background import Outcome
 from memoryhub.actions.core.transactions import pace
-from memoryhub.database import connections
+from memoryhub.database import connections, pooled
 
 logger = logging.getLogger(__name__)
 
@@ -40,7 +40,7 @@ def sentence(error: BaseException) -> str:
     if isinstance(error, OSError):
         return f"{error.filename or 'A file'}: {error.strerror or error}."
     if isinstance(error, Error):
-        return f"The database refused or did not answer: {error}".strip().rstrip(".") + "."
+        return f"The database refused or did not answer: {pooled.reason_of(error)}".rstrip(".") + "."
     if isinstance(error, Explained):
         return str(error)
     return f"An error of the hub’s own ({type(error).__name__}); its log has the details."

@@ -11,6 +11,8 @@ from typing import Any
 Rows = list[tuple[Any, ...]]
 
 _thread = threading.local()
+_unreached: list[str] = []
+"""Why the last attempt to connect failed; empty after one that succeeded."""
 
 
 class _Asked:
@@ -32,6 +34,17 @@ def options() -> dict[str, Any]:
     class Connection(psycopg.Connection[Any]):
         """A connection that sends the statement of `ask`, if there is one, instead of the pool's empty statement."""
 
+        @classmethod
+        def connect(cls, *given: Any, **options: Any) -> Any:
+            """Connect, and keep why the server could not be reached, which the pool only logs."""
+            try:
+                made = super().connect(*given, **options)
+            except psycopg.Error as error:
+                _unreached[:] = [str(error)]
+                raise
+            _unreached.clear()
+            return made
+
         def execute_often(self, query: Any, values: Sequence[object]) -> psycopg.Cursor[Any]:
             """Run a statement that may come again, so that the server may prepare it."""
             return psycopg.Cursor(self).execute(query, values)
@@ -50,6 +63,13 @@ def options() -> dict[str, Any]:
             return cursor
 
     return {"connection_class": Connection}
+
+
+def reason_of(error: BaseException) -> str:
+    """Return what an error of the database says, on one line. If it says only that the pool had no connection in time,
+    return why the last attempt to connect failed."""
+    is_wait = type(error.__cause__ or error).__name__ == "PoolTimeout"
+    return " ".join((_unreached[0] if is_wait and _unreached else str(error)).split())
 
 
 def ask(connect: Callable[[], None], query: str, values: Sequence[object]) -> Rows | None:

@@ -5,6 +5,7 @@ from datetime import datetime
 
 from django.db import DatabaseError, InterfaceError, connection
 
+from memoryhub.database import pooled
 from memoryhub.doctor import inside, outside
 from memoryhub.doctor.findings import ERROR, Finding, error
 from memoryhub.operating.starting import NotStarted, require_hub
@@ -20,6 +21,7 @@ INSIDE: Sequence[Check] = (
 )  # fmt: skip
 NO_ADDRESS = "django.db.backends.dummy"
 ADDRESS = "Correct DATABASE_URL, or start the database."
+CERTIFICATE = "Renew the certificate of the database server, or correct sslmode and sslrootcert in DATABASE_URL."
 
 
 def examine(now: datetime) -> list[Finding]:
@@ -41,7 +43,9 @@ def _database() -> Iterator[Finding]:
     except NotStarted as problem:
         yield error("database", str(problem), "Set MEMORYHUB_DATA_DIR and DATABASE_URL as for `serve`.")
     except (DatabaseError, InterfaceError) as problem:
-        yield error("database", f"The database does not answer: {_line(problem)}.", ADDRESS)
+        said = _line(problem)
+        do = CERTIFICATE if "certificate" in said or "SSL" in said else ADDRESS
+        yield error("database", f"The database does not answer: {said}.", do)
 
 
 def _of(check: Check, now: datetime) -> list[Finding]:
@@ -55,4 +59,4 @@ def _of(check: Check, now: datetime) -> list[Finding]:
 
 
 def _line(problem: Exception) -> str:
-    return " ".join(str(problem).split()).rstrip(".")
+    return pooled.reason_of(problem).rstrip(".")

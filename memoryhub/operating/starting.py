@@ -17,6 +17,7 @@ from django.db.migrations.loader import MigrationLoader
 from memoryhub import checks
 from memoryhub.actions.core.hub import installation
 from memoryhub.actions.verification import checkpoints
+from memoryhub.database import pooled
 from memoryhub.models import HUB, AuditEntry, Installation
 from memoryhub.operating import private_files
 
@@ -101,7 +102,7 @@ def explained(returncode: int) -> Iterator[None]:
     try:
         yield
     except (DatabaseError, InterfaceError) as error:
-        message = f"The database does not answer, or refuses: {error}"
+        message = f"The database does not answer, or refuses: {pooled.reason_of(error)}"
         raise CommandError(message, returncode=returncode) from error
     except BrokenPipeError:  # for example `| head`, which has read enough
         _drop_output()

@@ -17,6 +17,7 @@ from memoryhub.actions.backups import restore, schedule, targets
 from memoryhub.actions.backups.databases import Failed
 from memoryhub.actions.backups.restore import Unpacked
 from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.database import pooled
 from memoryhub.models import Door
 from memoryhub.operating import private_files, starting
 
@@ -52,7 +53,7 @@ class Command(BaseCommand):
         except OSError as error:
             raise CommandError(f"{error.filename or 'The backup'}: {error.strerror or error}.") from error
         except DatabaseError as error:
-            raise CommandError(f"The database does not answer, or refuses: {error}") from error
+            raise CommandError(f"The database does not answer, or refuses: {pooled.reason_of(error)}") from error
 
     def _fetched(self, address: str, identity: Path | None, unverified: bool) -> None:
         """Restore a backup from a bucket, by way of a copy in the data directory."""

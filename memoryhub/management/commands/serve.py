@@ -18,6 +18,7 @@ from memoryhub.actions.accounts import people
 from memoryhub.actions.core import sql
 from memoryhub.actions.verification import checkpoints
 from memoryhub.background.runner import sentence
+from memoryhub.database import pooled
 from memoryhub.operating import starting
 from memoryhub.serving import answers, listening, options, steps
 from memoryhub.serving.connections import room_for_connections
@@ -96,7 +97,7 @@ def database_errors_in_sentences() -> Iterator[None]:
     try:
         yield
     except OperationalError as error:
-        raise CommandError(f"The database does not answer, or refuses: {error}") from error
+        raise CommandError(f"The database does not answer, or refuses: {pooled.reason_of(error)}") from error
     except DatabaseError as error:
         if type(error) is not DatabaseError:  # a fault of the hub; SQLite raises the class itself for its file
             raise
