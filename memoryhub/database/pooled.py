@@ -69,7 +69,8 @@ def reason_of(error: BaseException) -> str:
     """Return what an error of the database says, on one line. If it says only that the pool had no connection in time,
     return why the last attempt to connect failed."""
     is_wait = type(error.__cause__ or error).__name__ == "PoolTimeout"
-    return " ".join((_unreached[0] if is_wait and _unreached else str(error)).split())
+    why = next(iter(_unreached), "") if is_wait else ""
+    return " ".join((why or str(error)).split())
 
 
 def ask(connect: Callable[[], None], query: str, values: Sequence[object]) -> Rows | None:
