@@ -109,6 +109,15 @@ def test_a_refused_write_and_a_failing_call_go_back_to_claude(store: MemoryStore
     assert told[3]["content"] == "There is no such tool."
 
 
+def test_of_two_calls_with_one_id_in_an_answer_the_first_runs(store: MemoryStore, alice: User) -> None:
+    writes = [call("t1", command="create", path=f"/memories/{name}", file_text=name) for name in ("a", "b")]
+    with claude_api(Turn(writes), Turn([call("t1", command="view", path="/memories/a")]), DONE) as api:
+        run = worked(api, started(store, alice))
+    assert run.state == "finished" and [memory.path for memory in Memory.objects.filter(store=store)] == ["/a"]
+    told = results(api.requests[1])
+    assert "successfully" in told[0]["content"] and told[1]["content"].startswith("This call was not run:")
+
+
 def test_an_answer_is_asked_for_again(store: MemoryStore, alice: User) -> None:
     """The SDK sends a request again after 429, 500 and 529; the hub asks again where the stream broke off."""
     errors = [

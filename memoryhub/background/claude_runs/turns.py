@@ -220,10 +220,11 @@ class Turns:
             answers.close()  # type: ignore[attr-defined]
 
     def _complete(self, coming: "_Coming", answer: Answer) -> None:
+        self.inputs = {}
         for index, block in enumerate(answer.blocks):
             coming.take(Block(index, block, is_open=False))
             if block.get("type") == "tool_use" and isinstance(block.get("input"), dict):
-                self.inputs[block["id"]] = block["input"]
+                self.inputs.setdefault(block["id"], block["input"])  # a later call with this id does not run
         turn = {
             "usage": {"output_tokens": 0} | answer.usage,
             "stop_reason": answer.stop_reason,
