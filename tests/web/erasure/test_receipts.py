@@ -96,7 +96,8 @@ def document(receipt: Receipt) -> str:
 
 def long_one(receipt: Receipt) -> str:
     """Return a certificate of a case of 2,000 legal holds."""
-    content = {**receipt.content, "holds": [{"reason": f"Dispute {number} {'x' * 200}"} for number in range(2000)]}
+    holds = [{"reason": f"Dispute {number} {'x' * 200}"} for number in range(2000)]
+    content = {**receipt.content, "type": "certificate_of_held", "holds": holds}
     return documents.document(documents.CERTIFICATE, content, documents.signature(content))
 
 
@@ -123,6 +124,7 @@ def test_the_box_tells_right_from_changed_and_from_nonsense(receipt: Receipt, al
             changed(whole, texts=9),
             changed(whole, extra=1),
             whole.replace(receipt.signature, "é"),
+            whole.replace('"receipt"', '"certificate"', 1),
         ],
         "This is no receipt": ["", "{", "[]", "null", '{"receipt": 1}', twice, "[" * 100_000, "x" * 300_000],
     }

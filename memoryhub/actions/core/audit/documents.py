@@ -96,7 +96,7 @@ def check(text: str) -> Verdict:
     content, signed = told.get(RECEIPT, told.get(CERTIFICATE)), told.get("signature")
     if not isinstance(content, dict) or not isinstance(signed, str):
         raise Malformed("it has no receipt and no certificate with a signature")
-    if len(told) != 2:
+    if len(told) != 2 or (content.get("type") == "erasure_receipt") != (RECEIPT in told):
         return Verdict.WRONG
     return Verdict.RIGHT if is_signed(content, signed) else _by_older(content, signed)
 
