@@ -98,11 +98,16 @@ def _uses_recovery(user: User, typed: str) -> bool:
     return bool(found.delete()[0])
 
 
-def use_passkey(passkey: Authenticator, counter: int, *, at: datetime) -> bool:
-    """Record that a passkey was used. If its counter shows that the passkey was copied, record nothing and return
-    False."""
+def use_passkey(passkey: Authenticator, counter: int, *, asked_at: datetime, at: datetime) -> bool:
+    """Record that a passkey answered a challenge which the hub made at `asked_at`.
+
+    Record nothing and return False if the passkey was used since then, because an answer counts once, or if its counter
+    shows that the passkey was copied. A use in the future, by a clock that was wrong, does not count.
+    """
     with writing():
         row = Authenticator.objects.select_for_update().get(pk=passkey.pk)
+        if row.used_at is not None and asked_at <= row.used_at <= at:
+            return False
         if (counter or row.counter) and counter <= row.counter:
             return False
         Authenticator.objects.filter(pk=row.pk).update(counter=counter, used_at=at)

@@ -1,11 +1,14 @@
 """Passkeys (WebAuthn): adding one, signing in with one, and proving again who a person is.
 
-A passkey asks its person for a PIN or a finger, so it counts as two proofs.
+The browser gets a challenge in a signed cookie; the signature of the passkey is checked against this challenge and
+against the address of the hub. Each answer counts once. A passkey asks its person for a PIN or a finger, so it counts
+as two proofs.
 """
 
 import base64
 import json
 import struct
+from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -47,7 +50,8 @@ def _server() -> Any:
 
 def _options(options: Any, state: dict[str, Any], what: str) -> HttpResponse:
     response = JsonResponse(dict(options))
-    kept = signing.dumps({"challenge": state["challenge"], "what": what}, salt=SALT)
+    asked_at = timezone.now().isoformat()
+    kept = signing.dumps({"challenge": state["challenge"], "what": what, "asked_at": asked_at}, salt=SALT)
     response.set_cookie(
         COOKIE, kept, max_age=LASTS, httponly=True, samesite="Strict", secure=settings.SESSION_COOKIE_SECURE
     )
@@ -55,12 +59,16 @@ def _options(options: Any, state: dict[str, Any], what: str) -> HttpResponse:
 
 
 def _answered(request: HttpRequest, what: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the state of the challenge in the cookie, and the browser's answer, for the purpose `what`."""
+    """Return the state of the challenge in the cookie, with `asked_at`, and the answer of the browser.
+
+    `what` is the purpose of the challenge: ValueError is raised if the cookie has another one, or if the answer is not
+    a JSON object.
+    """
     kept = signing.loads(request.COOKIES.get(COOKIE, ""), salt=SALT, max_age=LASTS)
     answer = json.loads(request.POST.get("answer", ""))
     if kept["what"] != what or not isinstance(answer, dict):
         raise ValueError("this challenge was for something else")
-    return {"challenge": kept["challenge"], "user_verification": "required"}, answer
+    return {"challenge": kept["challenge"], "user_verification": "required", "asked_at": kept["asked_at"]}, answer
 
 
 def _wrong(status: int = 400, sentence: str = "") -> HttpResponse:
@@ -158,8 +166,9 @@ def _user_of(request: HttpRequest) -> User:
     if passkey is None:
         raise ValueError("no such passkey")
     _server().authenticate_complete(state, [AttestedCredentialData(_bytes(passkey.secret))], answer)
-    if not actions.use_passkey(passkey, parsed.response.authenticator_data.counter, at=timezone.now()):
-        raise ValueError("the passkey was copied")
+    counter, asked_at = parsed.response.authenticator_data.counter, datetime.fromisoformat(state["asked_at"])
+    if not actions.use_passkey(passkey, counter, asked_at=asked_at, at=timezone.now()):
+        raise ValueError("this was answered before, or the passkey was copied")
     return passkey.user
 
 
