@@ -1,17 +1,18 @@
 """Paths that people type with the root of the memory tool, `/memories`."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from memoryhub.models import Memory, MemoryVersion
 from memoryhub.pure.protocol import paths
 
 
-def below_root(typed: str, stores: Collection[str]) -> str:
-    """Return a typed path or pattern without the tool's root at its beginning.
+def below_root(typed: str, stores: Collection[str], saved: Iterable[str] = ()) -> str:
+    """Return a typed path or pattern without the root of the tool at its beginning.
 
-    The path stays unchanged if a store (`stores` are ids) has or had a memory or directory of that name.
+    It stays unchanged if a store (`stores` are ids) has or had a memory or directory of that name, or if it is one of
+    the `saved` patterns: a saved pattern keeps its meaning when nothing of that directory is left.
     """
-    if typed != paths.ROOT and not typed.startswith(f"{paths.ROOT}/"):
+    if (typed != paths.ROOT and not typed.startswith(f"{paths.ROOT}/")) or typed in saved:
         return typed
     versions = MemoryVersion.objects.filter(store_id__in=stores)
     if versions.at(paths.ROOT).exists() or versions.under(paths.ROOT).exists():

@@ -138,8 +138,9 @@ class PathRuleForm(forms.Form):
         who.choices = [("", _("Every agent")), *choices(known)]
 
     def clean_pattern(self) -> str:
+        saved = [rule.get("pattern", "") for rule in self.store.path_rules]
         try:
-            return retention_rules.cleaned(below_root(self.cleaned_data["pattern"], [self.store.pk]))
+            return retention_rules.cleaned(below_root(self.cleaned_data["pattern"], [self.store.pk], saved))
         except BadPattern as bad:
             raise forms.ValidationError(retention_words.bad_pattern(bad.code)) from None
 

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_safe
 
 from memoryhub.actions.core.rules.holds import holds_of
 from memoryhub.actions.retention import policies
-from memoryhub.models import Directory, Memory, MemoryStore, Role
+from memoryhub.models import Directory, Memory, MemoryStore, RetentionPolicy, Role
 from memoryhub.pure import retention_rules
 from memoryhub.pure.retention_rules import Policy
 from memoryhub.web.common import pages
@@ -89,7 +89,7 @@ def pattern(request: Request, store: MemoryStore) -> HttpResponse:
 
 def about_pattern(store: MemoryStore, given: str, most: int = MOST_LOOKED_AT) -> dict[str, object]:
     """Return the template context of the fragment that explains a pattern. At most `most` paths are compared."""
-    given = below_root(given, [store.pk])
+    given = below_root(given, [store.pk], RetentionPolicy.objects.values_list("pattern", flat=True))
     problem = retention_words.pattern_problem(given)
     given = given if given != "/" else ""
     return {

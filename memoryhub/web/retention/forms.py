@@ -10,7 +10,7 @@ from django.forms import BoundField
 from django.utils.translation import gettext, gettext_lazy as _
 
 from memoryhub.actions.retention.policies import MOST_DAYS, MOST_VERSIONS, PolicySettings
-from memoryhub.models import MemoryStore
+from memoryhub.models import MemoryStore, RetentionPolicy
 from memoryhub.pure import retention_rules
 from memoryhub.pure.retention_rules import BadPattern
 from memoryhub.web.common.typed_paths import below_root
@@ -92,8 +92,9 @@ class PolicyForm(forms.Form):
     def clean_pattern(self) -> str:
         """Return the pattern in its canonical form."""
         stores = [self.store.pk] if self.store else MemoryStore.objects.values_list("pk", flat=True)
+        saved = RetentionPolicy.objects.values_list("pattern", flat=True)
         try:
-            return retention_rules.cleaned(below_root(self.cleaned_data["pattern"], list(stores)))
+            return retention_rules.cleaned(below_root(self.cleaned_data["pattern"], list(stores), saved))
         except BadPattern as bad:
             raise forms.ValidationError(sentences.bad_pattern(bad.code)) from None
 

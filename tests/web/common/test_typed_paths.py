@@ -7,11 +7,12 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
+from memoryhub.actions.erasure import whole
 from memoryhub.models import Hold, Import, Memory, MemoryStore, RetentionPolicy, User
 from memoryhub.web.search import search
 from tests.support.fixtures import new_person, signed_in
 from tests.web.browser_forms import form_with
-from tests.web.memories.pages import write
+from tests.web.memories.pages import act, write
 from tests.web.search.test_search import asked, text_of
 
 TYPED = "/memories/customers/"
@@ -87,6 +88,16 @@ MADE: Mapping[str, Callable[[MemoryStore], object]] = {
 }
 
 
+def send(client: Client, address: str, given: dict[str, object]) -> None:
+    """Send a form. If the hub shows first what the form would do, send it again to do that."""
+    answer = client.post(address, given)
+    if answer.status_code == 200:
+        html = answer.content.decode()
+        seen = "seen" if 'name="seen"' in html else "digest"
+        acts = {"act": "save"} if seen == "seen" else {}
+        client.post(address, given | acts | {seen: form_with(html, seen)[seen]})
+
+
 def live(store: MemoryStore) -> set[str]:
     return set(Memory.objects.live().filter(store=store).values_list("path", flat=True))
 
@@ -97,12 +108,7 @@ def test_every_form_takes_a_path_as_agents_write_it(
     place: str, client: Client, store: MemoryStore, memory: Memory
 ) -> None:
     address, given = SENT[place](store, memory)
-    answer = client.post(address, given)
-    if answer.status_code == 200:  # it shows first what it would do
-        html = answer.content.decode()
-        seen = "seen" if 'name="seen"' in html else "digest"
-        acts = {"act": "save"} if seen == "seen" else {}
-        client.post(address, given | acts | {seen: form_with(html, seen)[seen]})
+    send(client, address, given)
     store.refresh_from_db()
     assert MADE[place](store)
 
@@ -168,3 +174,22 @@ def test_a_directory_without_a_slash_at_the_end_is_recognized(client: Client, st
         assert said not in answer(other), other
     write(store, "/customer")
     assert "This is a directory" not in answer("/customer")
+
+
+@pytest.mark.both_databases
+def test_a_saved_pattern_keeps_its_meaning_when_nothing_is_left_of_its_directory(
+    client: Client, store: MemoryStore
+) -> None:
+    gone = write(store, "/memories/customers/old.md")
+    for place in ("a policy", "a rule"):
+        send(client, *SENT[place](store, gone))
+    whole.remove_memories(store.pk, [gone.pk], act())
+    policy = RetentionPolicy.objects.get(pattern=TYPED)
+    send(client, reverse("policy", args=[policy.pk]), {**PLACES["a policy"][1], "name": "New"})
+    send(client, reverse("edit_path_rules", args=[store.pk]), {**PLACES["a rule"][1], "form-0-reason": "Ask."})
+    policy.refresh_from_db()
+    store.refresh_from_db()
+    assert (policy.name, policy.pattern) == ("New", TYPED)
+    assert [(rule["reason"], rule["pattern"]) for rule in store.path_rules] == [("Ask.", TYPED)]
+    matching = client.get(reverse("retention_pattern", args=[store.pk]), {"pattern": TYPED})
+    assert f"under {TYPED}" in matching.content.decode().replace("<bdi>", "")
