@@ -133,6 +133,7 @@ def test_a_filtered_audit_is_signed_with_its_filter(
     assert "exported the audit as " + form in page and "with a signature" in page
 
 
+@pytest.mark.both_databases
 def test_the_statement_says_which_moments_the_words_of_a_filter_meant(
     caller: Caller, bob: User, auditor: Auditor, client: Client
 ) -> None:

@@ -129,10 +129,8 @@ class Bucket:
         self, method: str, key: str, query: dict[str, str], body: IO[bytes] | bytes = b"", size: int = 0,
         *, wanted: str = "", into: IO[bytes] | None = None,
     ) -> bytes:  # fmt: skip
-        """Send a request. Return the body of the answer, or the value of its header `wanted`. Raises Refused.
-
-        With `into`, the body is written into this file instead.
-        """
+        """Send a request. Return the body of the answer, or its header `wanted`; with `into`, write the body into this
+        file. Raises Refused."""
         url = f"{self.endpoint}/{quote(self.name)}/{quote(key)}"
         parts = urlsplit(url)
         size = len(body) if isinstance(body, bytes) else size

@@ -78,6 +78,7 @@ def test_other_entries_in_the_place_of_those_cut_off_are_noticed(long: Hub, tmp_
     assert problem is not None and "it is not the one" in problem.what
 
 
+@pytest.mark.both_databases
 def test_what_a_clock_that_was_ahead_has_written_can_be_accepted_and_explains_no_later_loss(
     long: Hub, tmp_path: Path
 ) -> None:

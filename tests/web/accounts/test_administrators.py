@@ -84,6 +84,7 @@ def test_a_person_becomes_an_administrator_once(superuser: User, charlie: User) 
     assert client.get(where(charlie)).status_code == 404
 
 
+@pytest.mark.both_databases
 def test_the_last_administrator_keeps_the_role(superuser: User, other: User) -> None:
     people.set_active(other, False, **BY)
     client = signed_in(superuser)
