@@ -92,6 +92,7 @@ def test_an_answer_that_is_stopped_before_it_begins_counts_what_it_is_made_from(
     store: MemoryStore, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = started(store, alice)
+    monkeypatch.setattr("memoryhub.background.claude_runs.turns.TICK", 0)
     monkeypatch.setattr(Api, "answer", lambda *_: (item for item in [Tick()]))
     monkeypatch.setattr(work, "is_stopped", lambda *_: ClaudeRun.objects.get().held > 0)
     with claude_api() as api:

@@ -13,6 +13,7 @@ from tests.web.accounts.test_leaving import by, issued_by, text, works
 pytestmark = pytest.mark.django_db
 
 
+@pytest.mark.both_databases
 def test_keys_beyond_those_that_are_listed_are_said_to_go_on_working(
     store: MemoryStore, superuser: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
