@@ -34,9 +34,10 @@ class Period:
 def periods(store: MemoryStore) -> list[Period]:
     """Return the times in which a store recorded what people read, the oldest first."""
     entries = AuditEntry.objects.of_chain(store.pk).filter(command__in=("create_store", "edit_store"), ok=True)
-    changes = entries.filter(input__contains=f'"{SETTING}"').oldest().values_list("at", "input")
+    # sorted here: for an order by seq, SQLite would read the whole chain instead of the index by command
+    changes = entries.filter(input__contains=f'"{SETTING}"').order_by().values_list("seq", "at", "input")
     found: list[Period] = []
-    for at, input in changes:
+    for _, at, input in sorted(changes):
         value = json.loads(input or "{}").get(SETTING)
         is_on = value[1] if isinstance(value, list) else value
         if is_on:

@@ -101,6 +101,7 @@ def test_the_page_says_since_when_people_are_recorded_and_when_they_were_before(
     assert "No one has seen this memory" in readers(bob, later).content.decode()
 
 
+@pytest.mark.both_databases
 def test_where_the_audit_lost_the_change_of_the_setting_the_page_says_that_it_does_not_know(
     caller: Caller, bob: User
 ) -> None:
@@ -110,3 +111,13 @@ def test_where_the_audit_lost_the_change_of_the_setting_the_page_says_that_it_do
     with tampering():
         MemoryStore.objects.filter(pk=caller.store.pk).update(records_views=True)
     assert "no longer has the entry that says since when" in readers(bob, memory).content.decode()
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL plans by what its tables hold")
+def test_since_when_it_is_recorded_is_read_without_reading_the_whole_chain(store: MemoryStore) -> None:
+    with CaptureQueriesContext(connection) as sent:
+        periods(store)
+    (statement,) = [query["sql"] for query in sent.captured_queries]
+    with connection.cursor() as cursor:
+        cursor.execute(f"explain query plan {statement}")
+        assert any("entry_by_command" in row[3] for row in cursor.fetchall())
