@@ -8,11 +8,12 @@ from collections.abc import Iterator
 from email.utils import parseaddr
 from importlib.util import find_spec
 from pathlib import Path
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Info, Warning as Concern
 
+from memoryhub.addresses import parts_of
 from memoryhub.background import stream_targets
 from memoryhub.operating import private_files
 from memoryhub.pure import group_roles
@@ -56,14 +57,6 @@ def _is_address(text: str) -> bool:
         return url.scheme in ("http", "https") and bool(url.hostname) and url.port != 0 and not more
     except ValueError:
         return False
-
-
-def _split(text: str) -> SplitResult:
-    """Return the parts of an address. All parts are empty for a wrong address, such as `https://[::1`."""
-    try:
-        return urlsplit(text)
-    except ValueError:
-        return urlsplit("")
 
 
 def _url() -> Iterator[CheckMessage]:
@@ -171,7 +164,7 @@ def _provider() -> Iterator[CheckMessage]:
             hint="Set TRUSTED_PROXIES to the address of the proxy that authenticates people.",
             id="memoryhub.E045",
         )
-    parts = _split(issuer)
+    parts = parts_of(issuer)
     is_here = parts.hostname in ("127.0.0.1", "::1", "localhost")
     if issuer and not (parts.hostname and (parts.scheme == "https" or (parts.scheme == "http" and is_here))):
         yield Error(
@@ -192,7 +185,7 @@ def _provider() -> Iterator[CheckMessage]:
 
 
 def _claude() -> Iterator[CheckMessage]:
-    address = _split(settings.ANTHROPIC_BASE_URL)
+    address = parts_of(settings.ANTHROPIC_BASE_URL)
     if address.scheme not in ("http", "https") or not address.hostname:
         yield Error(
             "ANTHROPIC_BASE_URL is not the address of an API.",  # which may hold a password
