@@ -171,6 +171,9 @@ def _plain_host(host: str) -> str:
     """Return the host in ASCII and lower case, or an IPv6 address without its brackets; raises ValueError."""
     if ":" in host and "%" not in host:
         return str(ipaddress.IPv6Address(host))
+    # Python's codec would name another host for these letters: strasse.example for straße.example.
+    if re.search("[ßẞς\u200c\u200d]", host):
+        raise ValueError(host)
     plain = host if host.isascii() else host.encode("idna").decode()
     if len(plain) > 253 or not _HOST.fullmatch(plain):
         raise ValueError(host)

@@ -72,6 +72,9 @@ def test_what_an_administrator_allows_may_be_plain_and_on_any_port_and_nothing_m
 
 def test_a_name_in_another_script_is_asked_for_in_ascii() -> None:
     assert outgoing.parse("https://bücher.example/x").host == "xn--bcher-kva.example"
+    with pytest.raises(Refused):
+        outgoing.parse("https://straße.example/x")  # the codec of Python would ask strasse.example
+    assert outgoing.parse("https://xn--strae-oqa.example/x").host == "xn--strae-oqa.example"
 
 
 def test_a_name_is_refused_when_any_of_its_addresses_is() -> None:
