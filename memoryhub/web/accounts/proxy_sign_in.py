@@ -1,4 +1,4 @@
-"""Signing in by a header: a trusted proxy (LDAP, SAML, Kerberos) names the person of a request.
+"""Signing in by a header: a trusted proxy, which knows people by LDAP, SAML or Kerberos, names the person of a request.
 
 The header counts only if the address of the connection itself is trusted. If the header is missing, or names another
 person, the person is signed out.

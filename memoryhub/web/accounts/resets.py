@@ -22,7 +22,7 @@ from memoryhub.web.common.responses import client_address, not_now
 @require_http_methods(["GET", "HEAD", "POST"])
 def forgotten(request: Request) -> HttpResponse:
     """Send a link for a new password to the typed e-mail address, if an account has this address. The page does not
-    show whether one has."""
+    show whether there is such an account."""
     if request.user.is_authenticated:
         return redirect("account")
     form = ForgottenForm(request.POST if request.method == "POST" else None)

@@ -1,4 +1,4 @@
-"""The pages about acts that need a second person: the requests, one request, its decision, and the setting."""
+"""The pages about acts that need a second person: all waiting requests, one request with its decision, the setting."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ class AnswerForm(forms.Form):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A request as pages show it."""
+    """A request for an act that needs a second person, as pages show it."""
 
     request: ActRequest
     title: str | Promise
@@ -74,7 +74,8 @@ def rows_of(found: list[ActRequest], at: datetime) -> list[Row]:
 
 
 def _subject(request: ActRequest) -> str:
-    """Return the subject of a request without a memory store; "" if it may not be listed or was deleted."""
+    """Return the subject of a request whose act belongs to no memory store: the text of the first pair of its words.
+    Return "" if the words were deleted, or if the act erases texts."""
     # texts to erase are shown only on the page of the request
     content = actions.content_of(request) if request.act != "erase" else None
     return str(content.words[0][1]) if content and content.words else ""
@@ -139,7 +140,8 @@ def _page(request: Request, found: ActRequest, form: AnswerForm) -> HttpResponse
 
 
 def _hidden(content: Content | None) -> list[tuple[str, str]]:
-    """Return the fields (name, value) of the form with which the act was requested."""
+    """Return the fields (name, value) of the form with which the act was requested. The page of the allowed request
+    sends them again."""
     return [(name, value) for name, values in content.fields for value in values] if content else []
 
 

@@ -1,4 +1,4 @@
-"""The second step of the sign-in, and the page on which a person adds an authenticator app."""
+"""The second step of the sign-in (the code of an authenticator app), and the page on which a person adds an app."""
 
 from typing import Any
 
@@ -60,10 +60,8 @@ def _again(request: Request) -> HttpResponse:
 @signed_in
 @require_http_methods(["GET", "HEAD", "POST"])
 def page(request: Request) -> HttpResponse:
-    """Show the person's authenticator app and passkeys.
-
-    On POST, ask the person for a proof of who they are.
-    """
+    """Show the person's authenticator app and passkeys. On POST, ask the person for a proof of who they are, so that
+    the app and the passkeys can be changed."""
     if request.method == "POST":
         return proof(request) or see_other(request, "second_step")
     user = person(request)

@@ -123,7 +123,7 @@ def _kept(request: Request) -> dict[str, Any] | None:
 
 
 def _proved(request: Request, said: Said, counters: list[Counter]) -> HttpResponse:
-    """Record that a signed-in person has signed in at the provider again, as a proof."""
+    """Record that a signed-in person has signed in at the provider again, as a proof of who the person is."""
     user, at = request.user, timezone.now()
     if not isinstance(user, User):
         return _failed(request, None)

@@ -134,7 +134,7 @@ def _administered(user: User) -> list[MemoryStore]:
 @superuser_only
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit_agent(request: Request, agent_id: str) -> HttpResponse:
-    """Change the name or description; existing audit entries keep the previous name."""
+    """Change the name or description of an agent; existing audit entries keep the previous name."""
     found = get_object_or_404(Agent, pk=agent_id)
     now = {"name": found.name, "description": found.description}
     form = AgentForm(request.POST if request.method == "POST" else None, initial=now)

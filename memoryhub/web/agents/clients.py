@@ -31,10 +31,8 @@ def address(hub: str, store_id: str) -> str:
 
 
 def clients(hub: str, store_id: str, secret: str) -> list[McpClient]:
-    """Return the usual clients.
-
-    Each text contains the key, except that for VS Code.
-    """
+    """Return the usual clients, each with the text that configures it. Each text contains the key, except the text for
+    VS Code, which asks the person for the key."""
     url, bearer = address(hub, store_id), f"Bearer {secret}"
     headers = {"Authorization": bearer}
     return [
@@ -92,9 +90,10 @@ def _toml(url: str, bearer: str) -> str:
 
 
 def store_of(rows: list[KeyRow], visible: list[MemoryStore]) -> MemoryStore | None:
-    """Return a memory store that a usable key of `rows` can access, or None. A store that a key lists is preferred.
+    """Return a memory store that a usable key in `rows` can access, or None.
 
-    `visible` are the stores that the person may see.
+    A store that such a key names is preferred. If the usable keys name no store, but one of them can access all
+    stores, return the first of `visible`: the stores that the person may see.
     """
     usable = [row.scope for row in rows if row.status == "usable"]
     named = next((scope.stores[0] for scope in usable if scope.stores), None)

@@ -71,7 +71,7 @@ def _words(agent: Agent, form: IssueKeyForm) -> Words:
 
 
 def issued(request: Request, key: Key, secret: str, old: Key | None = None) -> HttpResponse:
-    """Show a new key once, with examples that contain it. `old` is the key that it replaces, if any."""
+    """Show a new key once, with examples that contain it. `old` is the key that the new one replaces, if any."""
     row = key_rows([key], person(request), timezone.now())[0]
     store = next(iter(row.scope.stores), None) or MemoryStore.objects.active().by_name().first()
     copyable = snippets(settings.MEMORYHUB_URL, store.id, secret) if store else None
@@ -130,8 +130,8 @@ def _first_call_of(request: Request, key_id: str) -> HttpResponse:
 
 
 def _first_call(key: Key, user: User) -> AuditEntry | None:
-    """Return the first entry of a new key in the stores that the person may see, or None if this entry is not
-    certain."""
+    """Return the first entry of a new key in the stores that the person may see. Return None if it is not certain which
+    entry is the first."""
     stores = MemoryStore.objects.visible_to(user)
     if not key.all_stores:
         stores = stores.filter(keys=key)

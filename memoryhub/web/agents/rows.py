@@ -98,7 +98,7 @@ def _after_end(key: Key, at: datetime | None) -> datetime | None:
 
 
 def newer_like(key: Key, at: datetime) -> Key | None:
-    """Return the newest usable key that the same agent got after `key`, with the same rights, or None."""
+    """Return the newest usable key that was issued after `key` to the same agent with the same rights, or None."""
     issued = Key.objects.usable(at).filter(
         agent=key.agent_id, access=key.access, all_stores=key.all_stores, created_at__gte=key.created_at
     )
@@ -156,7 +156,8 @@ def status(key: Key, at: datetime) -> str:
 
 
 def _refused(keys: list[Key], user: User, at: datetime) -> dict[str, Refused]:
-    """Return {key id: its calls of the last REFUSED_DAYS days that were too many in a minute}."""
+    """Return {key id: its calls in the last REFUSED_DAYS days that were refused because there were too many in a
+    minute}."""
     today = at.astimezone(UTC).date()
     stores = list(MemoryStore.objects.visible_to(user).by_name().values_list("pk", flat=True)[:MOST_STORES])
     rows = RefusedCalls.objects.of_stores(stores).since(today - timedelta(days=REFUSED_DAYS - 1))

@@ -1,4 +1,4 @@
-"""The answer to an audited call, verified against the commitment in its entry."""
+"""The answer to an audited call, verified against the commitment in the call's audit entry."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -50,8 +50,8 @@ def _is_in_part(entry: AuditEntry) -> bool:
 
 
 def _was_removed(entry: AuditEntry) -> bool:
-    """Return whether the version that the answer showed was removed; for a repeated call, whether the original entry
-    was."""
+    """Return whether the version that the answer showed was removed. For a repeated call, return whether the entry of
+    the original call was removed."""
     if entry.version is None:
         repeated = entry.replay_of
         return repeated is not None and AuditChain.objects.filter(pk=entry.chain, start_seq__gte=repeated).exists()
@@ -60,8 +60,8 @@ def _was_removed(entry: AuditEntry) -> bool:
 
 
 def is_redacted(entry: AuditEntry, field: str) -> bool:
-    """Return whether a redaction destroyed the salt of the commitment to `field`, so that its value cannot be
-    verified."""
+    """Return whether a redaction destroyed the salt of the commitment to `field`. The value of the field can then no
+    longer be verified."""
     return proofs.read(entry).is_destroyed(field)
 
 

@@ -91,7 +91,7 @@ def _page(request: Request, wanted: Filter, chains: Sequence[str]) -> Page:
 
 
 def _starts(chains: Sequence[str], page: Page) -> str:
-    """Return a sentence that says where a single chain starts if its first entries were removed, else ""."""
+    """Return a sentence on where a single chain starts, if its first entries were removed; else ""."""
     start = (
         removed_history.start_of(chains[0]) if len(chains) == 1 and page.older is None and not page.reached else None
     )
@@ -99,6 +99,7 @@ def _starts(chains: Sequence[str], page: Page) -> str:
 
 
 def _on(wanted: Filter, key: str, place: str, page: Page) -> str:
-    """Return the query string for the next page: newer entries (`key` is `after`) or older ones (`key` is `before`)."""
+    """Return the query string for the page of the entries that are newer than `place` (`key` is `after`) or older
+    (`key` is `before`)."""
     further = {"further": "1"} if page.reached else {}
     return wanted.query(**{key: place, **further})

@@ -160,7 +160,8 @@ def visible_chain(user: User, chain: str) -> AuditChain | None:
 
 
 def may_undo(user: User, chain: str) -> bool:
-    """Return whether the person may undo changes in this chain: a curator may, unless the store is archived."""
+    """Return whether the person may undo the changes of an entry in this chain. A curator of the chain's store may,
+    unless the store is archived."""
     store = MemoryStore.objects.filter(pk=chain).first()
     role = user.role_in(store) if store and not store.is_archived else None
     return role is not None and role.includes(Role.CURATOR)
@@ -239,7 +240,8 @@ def _facts(found: AuditEntry, details: dict[str, Any]) -> dict[str, object]:
 
 
 def _whose(found: AuditEntry, user: User) -> dict[str, object]:
-    """Return what depends on the person's rights: the receipt of an erasure, and the maker of a removal's policy."""
+    """Return the facts that depend on what the person may see: the receipt of an erasure, and who made the policy of a
+    removal."""
     policy = found.actor_id if found.actor_kind == ActorKind.POLICY else None
     return {"receipt": _receipt(found, user), "policies": saved_by([policy], found.chain, found.at, user)}
 

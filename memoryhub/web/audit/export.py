@@ -74,7 +74,8 @@ def export_audit(request: Request) -> HttpResponse:
 
 
 def _times(search: Search) -> Iterator[str]:
-    """Yield the exact times to which the filter limits the entries."""
+    """Yield the exact times to which the filter limits the entries. They are recorded because words such as “this week”
+    mean other times on another day."""
     for one, sign in ((search, ""), *((each, "not ") for each in search.excluded)):
         start, end = (moment and chain.moment(moment) for moment in (one.start, one.end))
         if start or end:

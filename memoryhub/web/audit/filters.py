@@ -172,7 +172,8 @@ def _chains(value: str | None, chains: Sequence[str]) -> Sequence[str]:
 
 
 def _author(values: Mapping[str, str], chains: Sequence[str]) -> str | None:
-    """Return the id of the agent or person in a filter, or None without one. Raises Malformed for an ambiguous name."""
+    """Return the id of the agent or person in a filter. Return None if the filter has neither. Raises Malformed if
+    several agents have the name."""
     if agent := values.get("agent"):
         return agent if agent.startswith("agent_") else _agent_named(agent, chains) or agent
     if person := values.get("person"):
@@ -187,7 +188,8 @@ def person_id(person: str) -> str:
 
 
 def _agent_named(name: str, chains: Sequence[str]) -> str | None:
-    """Return the id of the agent with this name in `chains`, or None. Raises Malformed if there are several."""
+    """Return the id of the agent with this name in `chains`, or None. Raises Malformed if several agents have the
+    name."""
     named_so = Agent.objects.named(fold_name(name)).known_in(chains).by_name()
     found = list(named_so.values_list("id", flat=True)[:MOST_NAMED])
     if len(found) > 1:
@@ -210,7 +212,8 @@ def _agent_of(key: str) -> str:
 
 
 def _session(session: str | None, agent: str | None, chains: Sequence[str]) -> str | None:
-    """Return the id of the session in a filter, or None without one. Raises Malformed for an ambiguous name."""
+    """Return the id of the session in a filter, or None if the filter has no session. Raises Malformed if sessions of
+    several agents have the name."""
     if session in (None, ANY_SESSION) or session.startswith("sesn_"):
         return session
     if agent is not None:

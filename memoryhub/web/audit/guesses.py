@@ -50,7 +50,7 @@ class Guesses:
 
 def guesses_of(typed: str, user: User) -> Guesses:
     """Return the filters that a person may have meant by `typed`, which was refused as a filter. If `typed` is too
-    long, there are none."""
+    long, there are no guesses."""
     if len(typed) > LONGEST:
         return Guesses((), "")
     kept, plain = _parts(typed, user)

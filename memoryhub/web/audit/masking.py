@@ -1,7 +1,8 @@
 """Masking of calls and answers in audit entries.
 
-No finding covers the text of a refused call, or of a call that concerns no memory. There, everything that the store's
-rules detect is masked. In the entries of a memory that was removed permanently, every kind of value is masked.
+No finding covers the text of a refused call, or of a call that concerns no memory. In the entry of such a call,
+everything that the store's rules detect is masked. In the entries of a memory that was removed permanently, every kind
+of value is masked.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""The names of pages, for the sentences about people's views of memories."""
+"""The names of the pages that show texts of memories, for the sentences of entries that record views by people."""
 
 from django.utils.translation import gettext_lazy as _
 

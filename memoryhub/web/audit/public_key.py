@@ -1,4 +1,4 @@
-"""The public key that verifies a signed download, with commands. The page needs no account."""
+"""The public key that verifies a signed download, with the commands for the verification. The page needs no account."""
 
 from django.conf import settings
 from django.http import Http404, HttpResponse
@@ -23,7 +23,7 @@ COMMANDS = (
 
 @require_safe
 def page(request: Request) -> HttpResponse:
-    """Show the current and the older public keys, with the commands that use them."""
+    """Show the current public key and the older ones, with the commands that use these keys."""
     current, *older = signing.public_keys()
     address = f"{settings.MEMORYHUB_URL.rstrip('/')}{reverse('public_key_pem')}"
     shown = {"key": current, "older": older, "file": FILE, "address": address, "commands": "\n".join(COMMANDS)}

@@ -208,8 +208,8 @@ class _Streams:
         return list(islice(merged, self.limit))
 
     def gaps(self, shown: Iterable[AuditEntry]) -> dict[str, range]:
-        """Return {chain: range of seqs} for the place after the entries `shown`. Each seq in a range may be the chain's
-        bound of that place."""
+        """Return {chain: range of seqs} for the place just after the entries `shown`. Any seq in the range is a correct
+        bound of this chain for that place."""
         counts = Counter(entry.chain for entry in shown)
         return {chain: self._gap(chain, bound.seq, counts[chain]) for chain, bound in self.bounds.items()}
 

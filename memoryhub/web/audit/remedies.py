@@ -1,4 +1,4 @@
-"""Remedies for errors of calls: a sentence for each kind of error, and the page that helps."""
+"""Remedies for errors of calls: a sentence for each kind of error, with the page on which its cause can be changed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from memoryhub.pure.protocol.kinds import Kind, kind_of
 
 @dataclass(frozen=True, slots=True)
 class Remedy:
-    """The advice on how a caller avoids an error, with the label and the URL of the page that it concerns."""
+    """The advice on how a caller avoids an error, with the label and the URL of the page that the advice concerns."""
 
     words: str | Promise
     link: str | Promise = ""

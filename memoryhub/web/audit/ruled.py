@@ -1,4 +1,4 @@
-"""The path rule that refused an agent's call, held it back, or hid the memory from the agent."""
+"""The path rule that refused an agent's call, held it back, or hid the requested memory from the agent."""
 
 from dataclasses import dataclass
 from urllib.parse import urlencode

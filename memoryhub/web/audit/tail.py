@@ -35,8 +35,8 @@ seq of the first of them."""
 def new_entries(request: Request, store: MemoryStore) -> HttpResponse:
     """Answer with a store's newest entries that match the page's filters, as table rows; 204 if there are none.
 
-    `after` in the URL is the last known seq; without it, only this value is sent. With `brief`, only the number of
-    entries is sent.
+    `after` in the URL is the last seq that the page knows; without `after`, only the value of `after` for the next
+    request is sent. With `brief`, only the number of entries is sent.
     """
     after, last = _number(request, "after"), heads([store.id]).get(store.id, 0)
     if after is None or after >= last:
@@ -59,8 +59,8 @@ def new_entries(request: Request, store: MemoryStore) -> HttpResponse:
 @require_GET
 @signed_in
 def new_anywhere(request: Request) -> HttpResponse:
-    """Answer with the number of new entries in the chains that the person may see. `after` in the URL is the known
-    total."""
+    """Answer with the number of new entries in the chains that the person may see. `after` in the URL is the number of
+    entries that the page knows already."""
     after, total = _number(request, "after"), sum(heads(visible_chains(person(request))).values())
     if after is None or after >= total:
         return _nothing(total)

@@ -1,4 +1,4 @@
-"""The last verification of all entries, and the button that starts another."""
+"""The last verification of all entries, and the button that starts another verification."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -42,7 +42,7 @@ class VerificationRun:
 
 
 def context_for(user: User) -> dict[str, Any]:
-    """Return, as template context, the last verification and the one that has not ended yet."""
+    """Return, as template context, the last verification and the requested verification that has not ended yet."""
     return {
         "run": VerificationRun.last(user),
         "asked": runs.asked(timezone.now()),

@@ -80,7 +80,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """The database with its version and newest migration, and the disk of the data directory."""
+    """The database with its version and its newest migration, and the space on the disk of the data directory."""
 
     database: str
     migration: str
@@ -148,7 +148,7 @@ def rows(now: datetime) -> list[Row]:
 
 
 def lasting(now: datetime) -> list[Lasting]:
-    """Return the alarms of the moment `now`, even those that are too new for a message."""
+    """Return the alarms of the moment `now`, even those about which no message was sent because they are too new."""
     keys = [key.partition(" ") for key in alarms.lasting(now)]
     webhooks = Webhook.objects.in_bulk([subject for kind, _space, subject in keys if kind == alarms.WEBHOOK])
     shown = []

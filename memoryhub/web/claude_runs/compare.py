@@ -79,7 +79,8 @@ class Net:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """The results of both runs at a path: the diffs (None: no change), and whether the results are equal."""
+    """The results of both runs at a path: the diff of each run (None: the run changed nothing there), and whether both
+    results are the same."""
 
     path: str
     diffs: Sequence[tuple[Diff, int] | None]

@@ -44,7 +44,7 @@ NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A case, and for each evaluation whether it passed; None if the evaluation did not have this case."""
+    """A case, and for each evaluation whether it passed the case (None: the evaluation did not have this case)."""
 
     name: str
     results: Sequence[bool | None]

@@ -43,8 +43,9 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
 def new(request: Request, store: MemoryStore) -> HttpResponse:
     """Start a run, save a preset, or show the form for a run.
 
-    The query sets the initial values: `like` (a run) and `copy`, or `preset` and `version`. `tidy` asks for a run that
-    reorganises the store.
+    The query sets the initial values: `like` is an earlier run, and with `copy`, the new run works on a copy of the
+    store as it was when that run began. `preset` and `version` name a version of a preset. `tidy` asks for a run
+    that reorganises the store.
     """
     is_post = request.method == "POST"
     saves = is_post and "save" in request.POST

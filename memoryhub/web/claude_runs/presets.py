@@ -1,4 +1,4 @@
-"""The page of a preset of Claude runs: its versions with their differences, and its deletion."""
+"""The page of a preset of Claude runs: its versions, each with its difference from the previous one; its deletion."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -72,7 +72,8 @@ def content_of(preset: ClaudePreset, number: int | None) -> dict[str, Any]:
 
 
 def _set_up(store: MemoryStore, content: Mapping[str, Any]) -> SetUp:
-    """Return programs that send Claude the request of a preset's `content`."""
+    """Return programs that send Claude the same request as a run with `content`, the content of a version of a
+    preset."""
     mask = masking_of(store)
     masked = {name: mask(value) if isinstance(value, str) else value for name, value in content.items()}
     model, system, options = conversation_of(masked)

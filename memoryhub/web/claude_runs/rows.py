@@ -30,7 +30,8 @@ NONE_UNDONE: Mapping[int, Undone] = {}
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A run in a list or in the head of its page. `by` is the name of the person or agent that started it, or ""."""
+    """A run in a list or in the head of its page. `by` is the name of the person or agent that started it, or "" if
+    unknown."""
 
     run: ClaudeRun
     title: str
@@ -145,7 +146,8 @@ def items(
 
 
 def _saved(place: MemoryStore, run: ClaudeRun, found: Sequence[ClaudeEvent]) -> Mapping[int, list[str]]:
-    """Return {number of an answer: the paths that were written before it}, for answers that edited the context."""
+    """Return {number of an answer: the paths that Claude had written before it}, for answers that edited the
+    context."""
     edited = [event.number for event in found if event.kind == ClaudeEventKind.TURN and event.content.get("edits")]
     if not edited:
         return {}

@@ -84,7 +84,7 @@ def _context(request: Request, store: MemoryStore, run: ClaudeRun, after: int) -
 
 
 def _complete(items: Sequence[rows.Item], run: ClaudeRun) -> int:
-    """Return how many of the first `items` can no longer change."""
+    """Return how many of the `items`, counted from the first, can no longer change."""
     if not run.is_going_on:
         return len(items)
     ends = (ClaudeEventKind.TURN, ClaudeEventKind.MESSAGE, ClaudeEventKind.PROBLEM, ClaudeEventKind.PROPOSAL)

@@ -1,4 +1,4 @@
-"""The page of a conversation: its comments, and its lines in the former and the current text."""
+"""The page of a conversation: its comments, and the lines that it is about, in their former and their current text."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -80,7 +80,8 @@ def page_context(request: Request, store: MemoryStore, memory: Memory, **more: A
 
 
 def _quoted(store: MemoryStore, memory: Memory, version: MemoryVersion | None, first: Comment) -> Lines | None:
-    """Return the lines on which a conversation began, masked and at most MOST_QUOTED, or None."""
+    """Return the lines on which a conversation began, at most MOST_QUOTED, with sensitive values masked. Return None if
+    it began on no lines."""
     if version is None or version.content is None or first.first is None:
         return None
     seen = masking.shown(version.content, masking.cover_of(store.pk, memory.pk))

@@ -10,7 +10,7 @@ from memoryhub.web.comments.refusals import REFUSALS, why
 
 
 def problem(note: str, tell: str) -> str:
-    """Return a sentence that says why a note cannot be delivered to the agent `tell`, or ""."""
+    """Return a sentence that says why a note cannot be delivered to the agent `tell`. Return "" if it can."""
     if not tell or (note and comments.can_be_note(note)):
         return ""
     return why(comments.NotANote()) if note else _("Write in the note what you tell the agent.")

@@ -50,7 +50,8 @@ class Thread:
 
     @property
     def rows(self) -> Sequence[tuple[Comment, Note | None, Sequence[User]]]:
-        """Return each comment with its note (or None) and with its people in `gone`."""
+        """Return each comment with its note to an agent (or None), and with the mentioned people who can no longer read
+        it."""
         return [(comment, self.notes.get(comment.pk), self.gone.get(comment.pk, ())) for comment in self.comments]
 
     @property
@@ -135,7 +136,7 @@ def beside(
 
 
 def _some_open(threads: Iterable[Thread]) -> Iterator[Thread]:
-    """Yield the conversations in order. After MOST_OPEN conversations or MOST_SHOWN characters, the others are
+    """Yield the conversations in order. After MOST_OPEN conversations or MOST_SHOWN characters, the following ones are
     closed."""
     size = 0
     for place, thread in enumerate(threads):

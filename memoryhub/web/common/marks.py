@@ -143,7 +143,7 @@ def found_in(stores: Iterable[str], memories: Sequence[str]) -> dict[str, str]:
 
 
 def _waiting(stores: Iterable[str], memories: Sequence[str]) -> frozenset[str]:
-    """Return the ids of `memories` with a version awaiting review among their last LOOK_BACK versions."""
+    """Return the ids of those `memories` that have a version awaiting review among their last LOOK_BACK versions."""
     of_memory = MemoryVersion.objects.filter(store_id=OuterRef("store_id"), memory_id=OuterRef("pk"))
     last = of_memory.filter(number__gt=OuterRef("version_count") - LOOK_BACK).unreviewed().newest()
     found = Memory.objects.filter(store_id__in=stores, pk__in=memories)

@@ -23,7 +23,7 @@ class Scope:
 
 
 def of_moment(store_id: str, seq: int, path: str = "", **more: str) -> str:
-    """Return the URL of a directory after the entry `seq`; an empty path is the root directory."""
+    """Return the URL of a directory as it was after the entry `seq`; an empty path is the root directory."""
     if not path:
         return reverse("moment", args=[store_id, seq]) + query(more)
     return reverse("moment_directory", args=[store_id, seq, path[1:]]) + query(more)

@@ -1,7 +1,8 @@
 """The record of the texts that a page shows to a person, for memory stores that record views.
 
 A view calls `shows` before it renders the page. The middleware writes one audit entry for each store before the page is
-sent. Views for requests that a page sends by itself do not call `shows`.
+sent. Some pages send further requests by themselves: the views for these do not call `shows`, because the page is
+already recorded.
 """
 
 from collections.abc import Iterable

@@ -33,7 +33,8 @@ def exported(
     records: Iterable[Record],
     **details: str,
 ) -> HttpResponse:
-    """Return a table as a download in the form's `format`. The download is audited first, with `details`."""
+    """Return a table as a download in the form's `format`. The download is audited first, with `details` in its
+    entry."""
     form = request.POST.get("format", "csv")
     if form not in FORMATS:
         return HttpResponseBadRequest(

@@ -7,10 +7,11 @@ from memoryhub.pure.protocol import paths
 
 
 def below_root(typed: str, stores: Collection[str], saved: Iterable[str] = ()) -> str:
-    """Return a typed path or pattern without the root of the tool at its beginning.
+    """Return a typed path or pattern without the root of the tool, `/memories`, at its beginning.
 
-    It stays unchanged if a store (`stores` are ids) has or had a memory or directory of that name, or if it is one of
-    the `saved` patterns: a saved pattern keeps its meaning when nothing of that directory is left.
+    It stays unchanged if one of the `stores` (ids) has or had a memory or directory at this root path. It also
+    stays unchanged if it is one of the `saved` patterns, because a saved pattern keeps its meaning when nothing of
+    that directory is left.
     """
     if (typed != paths.ROOT and not typed.startswith(f"{paths.ROOT}/")) or typed in saved:
         return typed
@@ -21,7 +22,7 @@ def below_root(typed: str, stores: Collection[str], saved: Iterable[str] = ()) -
 
 
 def is_only_directory(typed: str, stores: Collection[str]) -> bool:
-    """Return whether a path without a final slash is a directory, and no memory, in `stores` (ids)."""
+    """Return whether a path without a final slash names a directory, and no memory, in one of the `stores` (ids)."""
     if not typed or typed.endswith("/") or "*" in typed:
         return False
     memories = Memory.objects.filter(store_id__in=stores)

@@ -55,7 +55,7 @@ class Figures:
 
 
 def newer(stores: Sequence[str]) -> Newer:
-    """Count the entries that are newer than the stored counts, at most figures.ENTRIES in all stores."""
+    """Count the entries that are newer than the stored counts, at most figures.ENTRIES for all stores together."""
     counted: dict[str, Counted] = {}
     left: list[datetime] = []
     most = figures.ENTRIES

@@ -53,7 +53,8 @@ def over_time(store: MemoryStore, among: Sequence[Column], links: Links) -> Pict
 
 
 def _counted(store: MemoryStore, among: Sequence[Column]) -> tuple[Counter[tuple[int, Group]], int, bool]:
-    """Return {(column, group): number of findings}, the number of open findings, and whether some may be missing."""
+    """Return {(column, group): number of findings}, the number of open findings, and whether findings may be missing in
+    these numbers."""
     first = datetime.combine(among[0].start, time(), UTC)
     since = Finding.objects.of_store(store.pk).filter(pk__gte=ids.derived_id(ids.FINDING, first, bytes(10)))
     counts, opened, is_cut = Counter[tuple[int, Group]](), 0, False

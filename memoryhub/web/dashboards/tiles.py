@@ -63,8 +63,8 @@ def tiles_of_store(found: Figures, store: MemoryStore, today: date, agent: str, 
 
 
 def _waiting(stores: Sequence[str], one: str, user: User) -> list[Tile]:
-    """Return a tile for what awaits `user` in the stores in which `user` decides. It links to the inbox of the store
-    `one`, if given."""
+    """Return a tile for the versions and proposals that await `user`, in the stores in which `user` decides; [] if
+    there is no such store. The tile links to the inbox of the store `one`, if given."""
     stores = list(MemoryStore.objects.filter(pk__in=stores).reviewed_by(user).order_by().values_list("pk", flat=True))
     if not stores:
         return []

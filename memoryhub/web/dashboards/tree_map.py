@@ -1,4 +1,7 @@
-"""The tree map of a store: area shows the size, colour the last read, and an outline that a memory awaits review."""
+"""The tree map of a store.
+
+A memory's area shows its size, the colour its last read, and an outline that it awaits review.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -50,8 +53,8 @@ class Tile:
 
 @dataclass(frozen=True, slots=True)
 class _MemoryFacts:
-    """When each memory was last read, and the ids of the memories, and the directories (`places`), that await
-    review."""
+    """Facts for the map: when each memory was last read, and the ids of the memories that await review. `places` are
+    the paths of directories drawn as a whole that contain memories awaiting review."""
 
     read: Mapping[str, datetime | None]
     waiting: frozenset[str]

@@ -28,7 +28,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Apart:
-    """The first MOST memories, the number of all that were found, and whether every memory was compared."""
+    """The first MOST of the memories that were found, how many were found, and whether every memory was compared."""
 
     rows: Sequence[Row]
     count: int

@@ -1,6 +1,6 @@
 """The texts that a person wants to erase from several stores, and the results so far.
 
-They are passed between pages as a signed text in request bodies, so the hub does not store them.
+These are passed between pages as a signed text in request bodies, so the hub does not store them.
 """
 
 from __future__ import annotations
@@ -102,7 +102,8 @@ class Asked:
         return replace(self, stores=named, searched=kept, large=tuple(store for store in self.large if store in stores))
 
     def without_held(self) -> Asked:
-        """Return the request without the results of stores with a hold, so that these stores are searched again."""
+        """Return the request without the results of stores in which a hold protects a place. These stores are then
+        searched again."""
         return replace(self, searched={store: result for store, result in self.searched.items() if not result.held})
 
     def ticked(self, texts: set[str], near: set[str], stores: set[str]) -> Asked:

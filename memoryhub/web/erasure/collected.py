@@ -154,7 +154,8 @@ def _reads(part: Part) -> Iterator[bytes]:
 
 
 def _seen(part: Part, memory: Memory, numbers: Sequence[int]) -> Iterator[Seen]:
-    """Yield each answer that showed one of the versions with these `numbers`, newest first."""
+    """Yield each answer that showed one of the versions with these `numbers`, newest first. If some answers may not be
+    found, note the reason in `part`."""
     rows = blame.between(memory, numbers[0], numbers[-1], numbers[-1] - numbers[0] + 1).rows
     wanted, before = Wanted.of(memory.store_id, rows, dict.fromkeys(numbers)), None
     _note_unknown(part, memory, [row for row in rows if row.number in numbers])

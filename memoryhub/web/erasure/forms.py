@@ -29,10 +29,8 @@ def terms_of(form: QueryDict) -> list[str]:
 
 
 def checked(texts: Iterable[str], most: int = MOST) -> list[str]:
-    """Return the distinct texts in order.
-
-    Raise BadTerms if a text is invalid, or for no texts or more than `most`.
-    """
+    """Return the distinct texts in order. Raise BadTerms if a text is invalid, or if there are no texts or more than
+    `most`."""
     terms = list(dict.fromkeys(text for text in texts if text))
     if not terms:
         raise BadTerms(gettext("Type at least one text to erase."))

@@ -75,7 +75,8 @@ class Failed:
 def after(
     request: Request, stores: Mapping[str, MemoryStore], asked: Asked, outcomes: Sequence[Outcome]
 ) -> HttpResponse:
-    """Show the letter right after the erasures, with a button that continues with the other stores."""
+    """Show the letter right after the erasures, with a button that continues with the stores in which nothing was
+    erased yet."""
     done = {outcome.store: asked.searched[outcome.store].terms for outcome in outcomes if outcome.how is How.DONE}
     erased = {**asked.erased, **done}
     left = {one.text for store in done for one in asked.searched[store].spellings if not asked.takes(one)} | asked.left

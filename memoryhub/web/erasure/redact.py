@@ -106,7 +106,7 @@ def _refusal(store: MemoryStore, memory: Memory, version: MemoryVersion) -> Refu
 
 
 def _same_text(memory: Memory, version: MemoryVersion) -> list[int]:
-    """Return the numbers of other versions with the same text."""
+    """Return the numbers of the other versions with the same text as `version`."""
     if version.text_id is None:
         return []
     same = MemoryVersion.objects.of_memory(memory).filter(text_id=version.text_id).exclude(pk=version.pk)

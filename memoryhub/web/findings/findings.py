@@ -27,7 +27,7 @@ from memoryhub.web.review.inbox import visible_stores
 
 @dataclass(frozen=True, slots=True)
 class Tab:
-    """A tab for a state of findings, with the query string of its page."""
+    """A tab for a state of findings, with the query string of the page that lists the findings in this state."""
 
     state: FindingState
     label: str

@@ -54,11 +54,8 @@ NOTHING = Page([], None)
 
 
 def page(wanted: Wanted, place: str = "", *, size: int = PAGE, walk: int = WALK) -> Page:
-    """Return at most `size` findings after `place`, or the newest ones if it is empty. Raise BadPlace if `place` is
-    invalid.
-
-    The page ends early after `walk` scanned findings.
-    """
+    """Return at most `size` findings after `place`, or the newest findings if `place` is empty. Raise BadPlace if
+    `place` is invalid. The page ends early after `walk` scanned findings."""
     if place and not _PLACE.fullmatch(place):
         raise BadPlace(place)
     rows = _rows(wanted, place, CHUNK if wanted.looks_at_rows else size + 1)
@@ -98,7 +95,8 @@ def worst(stores: Sequence[str], size: int, *, look: int = LOOK) -> Mapping[str,
 
 
 def _add_newest(first: dict[str, Row], stores: Sequence[str], group: Group, size: int) -> None:
-    """Add to `first` the newest open findings of `group`, one for each further memory, up to `size` in all."""
+    """Add the newest open findings of `group` to `first`, one for each memory that has none in `first` yet, until
+    `first` has `size` findings."""
     heads = _newest_of_kinds(stores, [kind.name for kind in KINDS.values() if kind.group == group])
     while heads and len(first) < size:
         head = heads.pop(heads.index(max(heads)))
@@ -166,7 +164,8 @@ def _after(found: FindingQuerySet, place: str) -> FindingQuerySet:
 
 
 def _begins(wanted: Wanted, place: str) -> list[tuple[str, str]]:
-    """Return (store id, id of its newest finding after `place`), newest first, for the stores that have one."""
+    """Return (store id, id of its newest finding after `place`), newest finding first, for the stores with such a
+    finding."""
     of_store = _after(Finding.objects.filter(store_id=OuterRef("pk"), state=wanted.state), place)
     stores = MemoryStore.objects.filter(pk__in=wanted.stores)
     with_newest = stores.annotate(newest=Subquery(of_store.newest().values("id")[:1])).filter(newest__isnull=False)

@@ -148,7 +148,8 @@ def _review_words(item: Item, taken: TakeOut) -> str:
 
 @dataclass(frozen=True, slots=True)
 class AlsoWritten:
-    """The newest versions of other memories that the session of a finding wrote; `more` counts those left out."""
+    """The newest versions of other memories that the session of a finding wrote. `more` counts the memories that are
+    left out."""
 
     versions: list[MemoryVersion]
     more: int

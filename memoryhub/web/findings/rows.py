@@ -1,4 +1,4 @@
-"""The rows of the list of findings: the line, its author, and the versions with the value."""
+"""The rows of the list of findings: the line with a finding, who wrote it, and which versions contain the value."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -250,7 +250,8 @@ def _has(version: MemoryVersion, finding: Finding, value: str, texts: _Texts) ->
 def _later(
     findings: Collection[Finding], memories: Mapping[str, Memory], versions: Mapping[str, MemoryVersion]
 ) -> dict[str, list[MemoryVersion]]:
-    """Return {memory id: versions after a finding's own, newest first}: the next MOST_VERSIONS and the newest."""
+    """Return {memory id: versions after the finding's own version, newest first}. These are the next MOST_VERSIONS
+    versions, and the newest version of the memory."""
     wanted = []
     for finding in findings:
         number, memory = versions[finding.version_id].number, memories[finding.memory_id]

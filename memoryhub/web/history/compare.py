@@ -118,10 +118,10 @@ class Options:
 @require_GET
 @in_store(Role.VIEWER)
 def compare(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
-    """Compare two versions, `from` and `to` in the URL (numbers or ids); by default the newest and the one before.
+    """Compare two versions: `from` and `to` in the URL (numbers or ids), or the newest version with the one before.
 
-    `from` can be `approved`: the version that the person last approved, or if there is none, the last version before
-    the unreviewed ones. If the version `from` no longer exists, the one before `to` is used.
+    `from` can be `approved`: the version that the person last approved or, if there is none, the last version
+    before the unreviewed ones. If the version `from` no longer exists, the version before `to` is used.
     """
     memory = memory_of(store, memory_id)
     written = request.GET.get("from", "")
@@ -158,7 +158,8 @@ def compare(request: Request, store: MemoryStore, memory_id: str) -> HttpRespons
 
 
 def _ticks(count: int) -> list[float]:
-    """Return the positions of the versions in their row, in per cent; none for more than MOST_TICKS."""
+    """Return the positions of the versions in their row, in per cent; [] for fewer than two or more than MOST_TICKS
+    versions."""
     return [round(100 * number / (count - 1), 2) for number in range(count)] if 1 < count <= MOST_TICKS else []
 
 
@@ -209,8 +210,11 @@ def _compared(old: MemoryVersion | None, new: MemoryVersion, options: Options) -
 
 
 def _picked(memory: Memory, written: str, otherwise: int) -> tuple[MemoryVersion, str]:
-    """Return the version `written`, or the version `otherwise` with a sentence that says why (else ""). Raises
-    Http404."""
+    """Return the version `written`, and "".
+
+    If this version does not exist, return the version with the number `otherwise`, and a sentence that says why (""
+    if `written` is empty). Raises Http404 if that version does not exist either.
+    """
     found = MemoryVersion.objects.of_memory(memory).select_related("text")
     picked = None
     if written.isascii() and written.isdigit() and len(written) <= 18:

@@ -215,7 +215,8 @@ def _blocks(merged: merging.Merge, work: Work) -> list[Block]:
 
 
 def _lines(base: str, side: str, work: Work) -> list[Line]:
-    """Return the lines of `side`, with the differences from `base` marked if there is work left."""
+    """Return the lines of `side`, with the differences from `base` marked. Nothing is marked if that would exceed the
+    work left for the request."""
     diff = None if base == side or not base else diffs.opened(work, base, side, context=None)
     if diff is None:
         return [(diffs.Span(line.removesuffix("\n"), False),) for line in merging.lines_of(side)]

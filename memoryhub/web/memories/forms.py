@@ -55,11 +55,12 @@ class NewMemoryForm(InStoreForm, TextForm):
 
 
 class EditForm(TextForm):
-    """A new text for a memory. `version` is the version that the person opened.
+    """A new text for a memory.
 
-    On the conflict page, `version` is the other person's version, and `opened` the one that this person opened first.
-    `mark` is the length of the conflict markers (0: no conflicts), and `open_ends` names the sides that end without a
-    line feed. `review` is the version to review with the save, if any.
+    `version` is the version that the person opened. On the conflict page, `version` is the other person's version,
+    and `opened` the one that this person opened first. `mark` is the length of the conflict markers (0: no
+    conflicts), and `open_ends` names the sides that end without a line feed. If saving also reviews a version,
+    `review` is that version.
     """
 
     sha256 = forms.CharField(widget=forms.HiddenInput, max_length=64)

@@ -150,9 +150,10 @@ class _Version:
 
 
 def of(memory: Memory, first: int | None = None, here: int | None = None) -> LifeLine | None:
-    """Return the life line of a memory, or None if it has fewer than FEW versions and reads together.
+    """Return the life line of a memory, or None if the memory has fewer than FEW versions and reads together.
 
-    It begins at the entry `first` (default: the first version). `here` is the entry whose moment the page is about.
+    The life line begins at the entry `first` (default: the first version). `here` is the entry whose moment the
+    page is about.
     """
     if memory.version_count + memory.read_count < FEW:
         return None

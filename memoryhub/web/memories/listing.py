@@ -50,8 +50,8 @@ class Page:
 
 
 def children(directory: Directory, after: str = "", known: OfStore | None = None) -> Page:
-    """Return at most SIZE children after the key `after`, or the first ones if it is empty. `known` is loaded if it is
-    None."""
+    """Return at most SIZE children after the key `after`, or the first ones if `after` is empty. `known` are the facts
+    for the marks of directories; if it is None, they are loaded."""
     known = known or of_store(directory.store_id, timezone.now())
     found: list[Item] = []
     if not after.startswith(_MEMORY):

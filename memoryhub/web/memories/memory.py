@@ -95,7 +95,8 @@ def new(request: Request, store: MemoryStore) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_store(Role.CURATOR)
 def edit(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
-    """Save a new text. If someone else has saved a newer version, show the conflict page."""
+    """Save a new text. If someone else has saved a newer version since the editor was opened, show the conflict
+    page."""
     memory = facts.find(store, memory_id, live=request.method != "POST")
     if request.method != "POST" or "reveal" in request.POST:
         return _opened(request, store, memory)

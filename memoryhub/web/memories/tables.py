@@ -120,7 +120,8 @@ def _of_versions(memory: Memory) -> Iterator[ExportRow]:
 def _of_version(
     version: MemoryVersion, by: AuditEntry | Origin | None, names: Mapping[str, str], decision: Review | None
 ) -> ExportRow:
-    """Return a row of the table of versions. `by` is the entry or the imported author."""
+    """Return a row of the table of versions. `by` is the entry that made the version, or the author of an imported
+    version."""
     entry, origin = (None, by) if isinstance(by, Origin) else (by, None)
     return {
         "number": version.number,

@@ -84,7 +84,8 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Adjacent rows of memories that the same entry deleted. `is_together` means that it deleted several."""
+    """Adjacent rows of memories that the same entry deleted. `is_together` means that this entry deleted several
+    memories."""
 
     entry: AuditEntry | None
     seq: int
@@ -175,10 +176,8 @@ def found(store: MemoryStore, wanted: Wanted, before: str) -> Page:
 
 
 def every(store: MemoryStore, search: Search, before: str = "", *, most: int | None = None) -> Iterator[Row]:
-    """Yield the memories deleted within the time range of a search, newest first, each with its audit entry.
-
-    They begin after the memory `before`; `most` limits their number (None: no limit).
-    """
+    """Yield the memories deleted within the time range of a search, newest first, each with its audit entry. `before`
+    is the memory after which to begin, and `most` the largest number of memories (None: no limit)."""
     read = 0
     while most is None or read < most:
         part = _part(store, search, before, SIZE + 1 if most is None else min(SIZE + 1, most - read))

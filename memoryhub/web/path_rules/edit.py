@@ -75,8 +75,8 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
 
 
 def _draft(request: Request, store: MemoryStore, saved: tuple[PathRule, ...]) -> tuple[PathRule, ...]:
-    """Return the rules with which the form opens: those of an earlier entry, or rules from the query before the saved
-    ones."""
+    """Return the rules with which the form opens: those of an earlier entry or, without one, the saved rules after
+    those that the query adds."""
     earlier = saved_by(store, request.GET.get("from", ""))
     if earlier is not None:
         return earlier
@@ -164,7 +164,7 @@ def _note(request: Request) -> BoundField:
 
 
 def _of_no_memory(store: MemoryStore, rules: list[PathRule]) -> list[tuple[int, str]]:
-    """Return (number, pattern) of each rule that covers only a single path without a memory."""
+    """Return (number, pattern) of each rule that covers only one memory, if no memory is at that path."""
     alone = [(number, rule.pattern) for number, rule in enumerate(rules, start=1) if names_one_memory(rule.pattern)]
     there = Memory.objects.live().filter(store=store, path__in=[pattern for _number, pattern in alone])
     known = set(there.values_list("path", flat=True))

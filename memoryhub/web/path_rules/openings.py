@@ -19,8 +19,8 @@ MOST_PROPOSALS = 20_000
 class Openings:
     """Counts the proposals that past calls would have opened, from the oldest call to the newest.
 
-    People are assumed to have decided at the times at which they did. Calls without a session are counted by key and
-    day. `count` is the number of opened proposals.
+    People are assumed to have decided about proposals at the same times as they really did. Calls without a session
+    are counted by key and day. `count` is the number of opened proposals.
     """
 
     def __init__(self, store_id: str, entries: Sequence[Entry]) -> None:

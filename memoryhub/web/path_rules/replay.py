@@ -196,7 +196,8 @@ def _decided(
 def _limited(
     store_id: str, found: Sequence[tuple[Entry, list[Outcome]]]
 ) -> tuple[list[tuple[Entry, list[Outcome]]], int]:
-    """Return the calls and their outcomes, with `is_over` set, newest first, and the number of opened proposals."""
+    """Return the calls and their outcomes, newest call first, and the number of proposals that the calls open.
+    `is_over` is set in an outcome if the session of the call may open no further proposal."""
     openings, limited = Openings(store_id, [entry for entry, _ in found]), list[tuple[Entry, list[Outcome]]]()
     for entry, outcomes in reversed(found):
         over: list[Outcome] = []

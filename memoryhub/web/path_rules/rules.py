@@ -254,7 +254,8 @@ _VERBS: dict[str, Verb | None] = {**{verb.value: verb for verb in Verb}, ONLY_AD
 
 
 def _barred(store: MemoryStore, asked: Asked) -> str:
-    """Return a sentence on why no key in question could do the act, whatever the rules say; "" if one could."""
+    """Return a sentence on why the key, or every key of the agent, could not do this act whatever the rules say; "" if
+    a key could."""
     found = Key.objects.for_store(store).filter(Q(pk=asked.who) | Q(agent_id=asked.who))
     if not asked.who or not found.exists():
         return ""
@@ -267,7 +268,7 @@ def _barred(store: MemoryStore, asked: Asked) -> str:
 
 
 def _met(store: MemoryStore, rules: PathRules, doer: Doer, asked: Asked) -> Met:
-    """Return the conditions that the change in question meets now."""
+    """Return the conditions that the change in question meets now, for the memory that is at its path."""
     memories = Memory.objects.live().filter(store=store).at(asked.path).values_list("pk", flat=True)
     met: set[Condition | Lines] = set()
     met |= {condition for condition, ids in of_memories(store.pk, list(memories), rules.conditions).items() if ids}
@@ -290,7 +291,8 @@ def _why(number: int, decision: Decision, mismatch: Any) -> str:
 
 
 def _doer(who: str) -> Doer:
-    """Return the Doer for the id of a key or an agent; an agent's Doer has an empty `key`."""
+    """Return the Doer for the id of a key or an agent. An agent's Doer has an empty `key`, so that rules about keys do
+    not match it."""
     key = Key.objects.filter(pk=who).first()
     return Doer(key.pk, key.agent_id) if key else Doer("", who)
 
@@ -303,7 +305,7 @@ def _earlier(entries: Sequence[AuditEntry], changes: Sequence[Change | None], na
 
 
 def _compared(before: Sequence[PathRule], after: Sequence[PathRule], names: Names) -> list[Line]:
-    """Return the rules that differ as sentences: removed ones with `-`, added ones with `+`."""
+    """Return the rules that differ between two lists, as sentences: removed rules with `-`, added rules with `+`."""
     old, new = _sentences(before, names), _sentences(after, names)
     lines: list[Line] = []
     for tag, first, last, start, end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():

@@ -79,7 +79,7 @@ def name_of_key(key: Key) -> str:
 
 
 def sentence(rule: PathRule, names: Names) -> str:
-    """Return a rule as a sentence, with a second one on its limit of proposals, if any."""
+    """Return a rule as a sentence. If the rule limits the proposals of a session, a second sentence says so."""
     details = {"who": names.get(rule.who, rule.who), "verbs": verbs(rule), "where": where(rule.pattern)}
     if rule.only_if:
         details["where"] += " " + condition(rule.only_if)

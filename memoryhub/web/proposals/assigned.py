@@ -1,4 +1,4 @@
-"""The assignment of proposals: the filter, and the people to whom a page can assign a proposal."""
+"""The assignment of proposals: the filter by the assigned person, and the people to whom proposals can be assigned."""
 
 from collections.abc import Collection
 

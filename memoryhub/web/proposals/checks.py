@@ -22,7 +22,8 @@ MOST_OTHERS = 20
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A rule that held changes back: its number and sentence at that time, and how many memories were concerned."""
+    """A rule that held changes back: its number and its sentence at that time, and the number of memories whose changes
+    it held back."""
 
     number: int
     sentence: str
@@ -32,10 +33,8 @@ class Held:
 def checked(
     store: MemoryStore, proposal: Proposal, outlines: Sequence[Outline], plan: Plan, rows: Sequence[Row]
 ) -> tuple[list[Row], list[Held]]:
-    """Return the rows of a proposal, and the path rules that held it back.
-
-    In an open proposal, the rows have the limits that stop the merge, and other proposals about the memory.
-    """
+    """Return the rows of a proposal, and the path rules that held the proposal back. If the proposal is open, each row
+    also has a sentence on the limit that stops the merge, and the numbers of other open proposals about its memory."""
     held = _held(store, outlines)
     if not proposal.is_open:
         return [*rows], held

@@ -1,6 +1,6 @@
 """Finds new lines of a proposal that other memories of the store already contain, identical or similar.
 
-The memories are read by path for a limited time, and a button continues from there.
+The memories are read in the order of their paths for a limited time, and a button continues with the next ones.
 """
 
 import time
@@ -53,7 +53,7 @@ class Elsewhere:
 
 
 class Other(NamedTuple):
-    """A memory: its id and path, and its text's id (None if redacted) and size in bytes."""
+    """A memory of the store: its id and path, and the id (None if redacted) and size in bytes of its text."""
 
     memory: str
     path: str

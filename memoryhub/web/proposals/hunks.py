@@ -66,11 +66,10 @@ def left_out_of(post: QueryDict) -> dict[str, set[int]]:
 def ticks(
     number: int, shown: Iterable[tuple[Change, Diff | None]], left_out: Mapping[str, Collection[int]]
 ) -> dict[str, Heads]:
-    """Return {memory: heads of its hunks} for the hunks that can be left out, at most MOST_TICKS. `number` is the
-    proposal's.
+    """Return {memory: heads of its hunks} for the hunks that can be left out, at most MOST_TICKS.
 
-    `left_out` is {memory: the numbers of hunks that are not ticked}. The only hunk of a memory has no checkbox, unless
-    the memory also moves.
+    `number` is the number of the proposal. `left_out` is {memory: the numbers of hunks that are not ticked}. The
+    only hunk of a memory has no checkbox, unless the memory also moves.
     """
     room = MOST_TICKS
     heads: dict[str, Heads] = {}

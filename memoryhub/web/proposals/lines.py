@@ -60,7 +60,8 @@ def with_lines(
     may_write: bool,
     agent: object,
 ) -> tuple[list[Row], list[Thread]]:
-    """Return the rows with conversations and drafts on their lines, and the conversations on lines of no row."""
+    """Return the rows with the conversations and drafts on their lines, and the conversations whose line is in no
+    row."""
     by_change: dict[str, list[Thread]] = defaultdict(list)
     for thread in threads:
         by_change[thread.first.change or ""].append(thread)

@@ -90,7 +90,8 @@ def _with_findings(store: MemoryStore, rows: Sequence[Row], plans: Mapping[str, 
 
 
 def _overlaps(rows: Sequence[Row], plans: Mapping[str, Plan]) -> dict[str, str]:
-    """Return {proposal: why it is left out} for proposals that need a memory or path of an earlier one."""
+    """Return {proposal: why it is left out} for proposals that need a memory or a path of an earlier proposal in the
+    list."""
     at, above = dict[str, int](), dict[str, int]()
     found: dict[str, str] = {}
     for row in rows:

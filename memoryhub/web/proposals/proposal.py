@@ -285,7 +285,8 @@ def _trust(store: MemoryStore, heading: Heading) -> dict[str, Any] | None:
 
 
 def _with_choices(proposal: Proposal, rows: Sequence[Row], parts: Parts, opened: str) -> list[Row]:
-    """Return the rows of an open proposal with checkboxes and editors; `opened` is the last opened memory."""
+    """Return the rows of an open proposal with checkboxes and editors; `opened` is the memory whose editor was opened
+    last."""
     open_editors = editors(parts.texts, opened)
     compared = ((row.row.change, row.diff) for row in rows if row.row.change.memory not in open_editors)
     heads = ticks(proposal.number, compared, parts.left_out)

@@ -48,8 +48,8 @@ SECONDS = 4.0
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The outcome of a form: {number of a proposal: its entry's seq}, and {number: why nothing was done} for the
-    others."""
+    """The outcome of a form: {number of a proposal: its entry's seq} and, for the other proposals, {number: why nothing
+    was done}."""
 
     entries: Mapping[int, int]
     left: Mapping[int, str]
@@ -156,7 +156,8 @@ def _decided(store: MemoryStore, seen: Mapping[int, str], decision: str, doing: 
 
 
 def _add_message(request: Request, store: MemoryStore, decision: str, done: Done) -> None:
-    """Add a message on what was done, with links to undo it and to path rules."""
+    """Add a message on what was done, with links that undo it, and a link to path rules that would have allowed the
+    changes."""
     count = {"count": len(done.entries)}
     if done.entries:
         merged = ngettext("Merged %(count)s proposal.", "Merged %(count)s proposals.", len(done.entries))

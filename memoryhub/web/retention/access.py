@@ -59,7 +59,7 @@ def of_run(least: Role) -> Callable[[View], View]:
 
 
 def _let_in(request: Request, store: MemoryStore | None, least: Role) -> None:
-    """Set `request.role`. Raises Http404 without a role, and PermissionDenied below the role `least`."""
+    """Set `request.role`. Raises Http404 for a person without a role, and PermissionDenied for a role below `least`."""
     who = person(request)
     role = who.role_in(store) if store else Role.ADMIN if who.is_superuser else None
     if role is None:

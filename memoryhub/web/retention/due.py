@@ -45,7 +45,7 @@ class Kept:
 
     @property
     def until(self) -> datetime | None:
-        """Return when a policy will remove the memory, or None if none will."""
+        """Return when a policy will remove the memory, or None if no policy will."""
         if self.fate is None or self.fate.due is None or (self.holds and self.held_until is None):
             return None
         return max(filter(None, (self.fate.due.at, self.held_until)))

@@ -108,10 +108,8 @@ class InStore:
 
 @dataclass(frozen=True, slots=True)
 class OfHub:
-    """The items that the hub's policies would remove from each store and from the hub's own audit.
-
-    `is_cut` means that only the first MOST_STORES stores are here.
-    """
+    """The items that the hub's policies would remove from each store and from the hub's own audit. `is_cut` means that
+    there are more stores than the first MOST_STORES, which are shown."""
 
     at: datetime
     stores: Sequence[InStore]
@@ -189,9 +187,10 @@ def _in_store(store: MemoryStore | None, at: datetime, tried: Sequence[Policy]) 
 
 
 def differences(old: Iterable[Item], new: Iterable[Item]) -> tuple[list[Item], list[Item]]:
-    """Return the items that only `new` has, and those that only `old` has.
+    """Return the items that only `new` has, and the items that only `old` has.
 
-    If both remove versions of one memory, the item has the difference of the numbers, on the side that removes more.
+    If both remove versions of the same memory, but not the same number, the item is returned for the one that
+    removes more, with the difference between the two numbers.
     """
     before = {(item.removal, item.memory): item for item in old}
     going = []

@@ -28,8 +28,8 @@ EVERY = timedelta(hours=1)
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A policy in words. `did` says what the last run did because of the policy; `url` is empty if the person may not
-    edit it."""
+    """A policy in words. `did` says what the last run did because of the policy. `url` is empty if the person may not
+    edit the policy."""
 
     policy: RetentionPolicy
     pattern: str

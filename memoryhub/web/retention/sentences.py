@@ -25,7 +25,7 @@ def pattern_words(pattern: str) -> str:
 
 
 def sentences(policy: Policy) -> list[str]:
-    """Return sentences on what a policy does: one for each effect, or one for no effect."""
+    """Return sentences on what a policy does, one for each effect. A policy without effect has a sentence too."""
     found = [*_expiring(policy), *_keeping(policy)]
     found = found or [_("Nothing expires and nothing is removed: everything that it applies to is kept.")]
     return found if _expires(policy) else [*found, _trash(policy)]

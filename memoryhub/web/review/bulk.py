@@ -1,4 +1,4 @@
-"""Deciding about several versions at once: selected ones, or all that match the filter."""
+"""Deciding about several versions at once: the selected ones, or all that match the filter of the inbox."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ WALK_ALL = 50_000
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The ids of the selected versions; `remains` means that more match than one decision can cover."""
+    """The ids of the selected versions. `remains` means that more versions match than one decision can cover."""
 
     ids: Sequence[str]
     remains: bool = False
@@ -49,10 +49,8 @@ class Chosen:
 @require_POST
 @signed_in
 def decide_many(request: Request) -> HttpResponse:
-    """Decide about several versions, with one audit entry for each store, and ask for confirmation if necessary.
-
-    If the form names a reviewer, the reviews are assigned instead.
-    """
+    """Decide about several versions, with one audit entry for each store, and ask for confirmation if necessary. If the
+    form names a person who is to review, nothing is decided: the reviews are assigned to this person."""
     if "who" in request.POST or "to" in request.POST:
         return assign_several(request, parts_of(_named(request).ids, VERBS["approve"], person(request)))
     verb = VERBS.get(request.POST.get("all") or request.POST.get("decision", ""))
@@ -92,7 +90,7 @@ def _decide(request: Request, verb: Verb) -> HttpResponse:
 
 
 def _chosen(request: Request) -> Chosen:
-    """Return the versions of the form or of the filter, at most MOST."""
+    """Return the versions that are ticked, or were listed on the confirmed page, or match the filter; at most MOST."""
     if request.POST.get("all"):
         user = person(request)
         stores = visible_stores(user)

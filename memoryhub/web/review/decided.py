@@ -153,7 +153,8 @@ def _undone(entries: Sequence[AuditEntry]) -> Mapping[str, set[object]]:
 
 
 def _wholly_undone(reopened: Sequence[Mapping[str, Any]], entries: Sequence[AuditEntry]) -> set[object]:
-    """Return the seqs of `entries` whose decisions are all undone; `reopened` are the inputs of undos."""
+    """Return the seqs of those `entries` whose decisions are all undone. `reopened` are the inputs of the entries that
+    undid decisions."""
     parts: Counter[object] = Counter()
     for details in reopened:
         if details.get("part"):
@@ -225,7 +226,7 @@ def _undo(request: Request, entries: Sequence[tuple[MemoryStore, int]]) -> HttpR
 
 
 def _is_undone(request: Request, store: MemoryStore, seq: int, doing: Act) -> bool:
-    """Undo the decisions of an entry, and return whether anything was undone. If not, add a message."""
+    """Undo the decisions of an entry, and return whether anything was undone. If not, add a message that says why."""
     try:
         undone = revert.take_back(store.pk, seq, doing)
         return (decide.take_back(store.pk, seq, doing) if undone is None else undone) is not None

@@ -87,8 +87,8 @@ def parts_of_rows(rows: Iterable[Row], stores: Mapping[str, MemoryStore]) -> lis
 
 
 def with_earlier(parts: Iterable[Part], rows: Iterable[Row]) -> list[Part]:
-    """Return the parts with `earlier` set: the number of earlier versions that an approval includes. `rows` are the
-    versions of the parts."""
+    """Return the parts with `earlier` set: the number of earlier versions that an approval of the part includes. `rows`
+    are the versions of the parts."""
     last: dict[str, int] = {}
     for row in rows:
         last[row.store] = max(row.seq, last.get(row.store, 0))
@@ -99,7 +99,8 @@ def with_earlier(parts: Iterable[Part], rows: Iterable[Row]) -> list[Part]:
 
 
 def _earlier(part: Part, memories: Sequence[str], seq: int) -> int:
-    """Return how many unreviewed versions of `memories` an approval includes beside those of the part."""
+    """Return how many unreviewed versions of `memories` an approval of the part includes although they are not in the
+    part."""
     waiting = MemoryVersion.objects.filter(store=part.store, memory_id__in=memories, seq__lte=seq).unreviewed()
     rows, chosen = list(waiting.values_list("pk", "memory_id", "number")), frozenset(part.versions)
     last: dict[str, int] = {}

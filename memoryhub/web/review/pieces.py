@@ -155,7 +155,7 @@ def go_on(request: Request, verb: Verb) -> HttpResponse:
 
 
 def _decided(request: Request, work: Work, piece: Page, stores: Mapping[str, MemoryStore]) -> tuple[Work, str]:
-    """Decide about a piece. Return the updated work, and a sentence on why it cannot go on ("" if it can)."""
+    """Decide about a piece. Return the updated work, and a sentence on why the work cannot go on ("" if it can)."""
     doing = act(request, work.note, group=work.group)
     for part in parts_of_rows(piece.rows, stores):
         try:

@@ -67,7 +67,7 @@ class Page:
 
 
 class Beside(Protocol):
-    """Rows that a page shows among its versions, such as proposals, in the same order."""
+    """Rows that a page shows among its versions, such as proposals. They are in the same order as the versions."""
 
     def first(self) -> Row | None:
         """Return the next row without taking it, or None at the end or at the limit of scanned rows."""
@@ -193,8 +193,8 @@ class _Merged:
 
 
 def _begins(wanted: Wanted, newest: bool) -> list[tuple[str, datetime]]:
-    """Return (store, time of its oldest unreviewed version), oldest first; with `newest`, the newest version, newest
-    first."""
+    """Return (store, time of its oldest unreviewed version), oldest first. With `newest`, return the time of the newest
+    unreviewed version instead, newest first."""
     unreviewed = MemoryVersion.objects.filter(store_id=OuterRef("pk")).unreviewed()
     first = unreviewed.order_by("-seq" if newest else "seq").values("created_at")[:1]
     stores = MemoryStore.objects.filter(pk__in=wanted.stores)
@@ -228,7 +228,8 @@ class _Stream:
         self.by_path = self.seqs is None and self._has_few_at_path()
 
     def _of_rare_author(self) -> list[int] | None:
-        """Return the seqs of the author's entries, or None if there are more than RARE or another index is better."""
+        """Return the seqs of the author's entries. Return None if there are more than RARE, if the filter names no
+        author, or if another index finds the versions."""
         if self.wanted.author is None or self.wanted.memory is not None or self.wanted.session is not None:
             return None
         entries = AuditEntry.objects.of_chain(self.store).by_author(self.wanted.author).between(self.low, self.high)

@@ -32,7 +32,8 @@ def _stores(stores: Sequence[str]) -> list[str]:
 
 
 def _of_store(wanted: Wanted, store: str, proposals: Proposals) -> Iterator[tuple[int, Row]]:
-    """Yield (severity, row) for the memories with open findings: proposals first, then waiting newest versions."""
+    """Yield (severity, row) for the memories with open findings: first the proposals that change such a memory, then
+    the newest version of each such memory if it awaits review."""
     findings = Finding.objects.of_store(store).open().newest().values_list("memory_id", "kind")[:MOST_FINDINGS]
     severity: dict[str, int] = {}
     for memory, kind in findings:

@@ -79,7 +79,8 @@ def _refused(sentence: str) -> HttpResponse:
 
 
 def _rows_of(hits: Sequence[Hit], stores: Mapping[str, MemoryStore], words: Sequence[str]) -> Iterator[ExportRow]:
-    """Yield a row for each matching line, with values masked, or one for a match of only the path or a note."""
+    """Yield a row for each matching line, with sensitive values masked. A version that matches only by its path or its
+    note has one row."""
     for store in {hit.row.store for hit in hits}:
         here = [hit for hit in hits if hit.row.store == store]
         entries = pages.entries(stores[store], *(hit.row.seq for hit in here))

@@ -45,7 +45,8 @@ def of(query: Query, wanted: Wanted, stores: Sequence[str], place: Place) -> Not
 def _near(
     query: Query, wanted: Wanted, stores: Sequence[str], plain: Sequence[Term], nowhere: Sequence[Term]
 ) -> Other | None:
-    """Return the search with near spellings of the words in `nowhere`, or None if a word has none."""
+    """Return the search with near spellings in place of the words in `nowhere`, or None if one of these words has no
+    near spelling."""
     until = time.perf_counter() + SECONDS
     spelt = {term: _most_frequent(term.value, wanted, stores, until) for term in nowhere}
     if not spelt or not all(spelt.values()):

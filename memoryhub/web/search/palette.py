@@ -169,7 +169,8 @@ def _by_id(user: User, query: str) -> Iterable[Group]:
 
 
 def _of_call(user: User, query: str) -> Iterable[tuple[str, str]]:
-    """Yield links to the first FEW entries of calls with the id `query`, then to a search for the id."""
+    """Yield links to the first FEW entries of calls with the id `query`, then the link to a search of the audit for
+    this id."""
     stores = dict(MemoryStore.objects.visible_to(user).values_list("pk", "name"))
     keys = Key.objects.visible_to(user).values("pk")
     calls = IdempotentCall.objects.filter(store_id__in=stores, key__in=keys, token=query).order_by("-at")
@@ -189,7 +190,8 @@ def _rows(links: Iterable[tuple[str, str]], words: Sequence[str]) -> SafeString:
 
 
 def _paths(user: User, query: str, words: Sequence[str], store_id: str, limit: int) -> Iterable[Group]:
-    """Yield a group with the matching paths of the store and, if these are few, groups of other stores."""
+    """Yield a group with the matching paths of the store. If fewer than FEW match, yield also groups with matching
+    paths of other stores."""
     found = 0
     seq = cache.last_seq(user, store_id) if store_id else None
     if seq is not None:

@@ -183,7 +183,8 @@ def _count(part: Part, row: Row, hit: Hit | None, words: int) -> None:
 
 
 def _rows(wanted: Wanted, stores: Sequence[str], place: Place) -> Iterator[tuple[Row, Hit | None, int]]:
-    """Yield (row, its match or None, the words in it as bits) for every row after a place."""
+    """Yield (row, its match or None, the words that occur in it) for every row after a place. The words are a number
+    with a bit for each word, at the position of the word."""
     size = FIRST_ROWS if not place.looked else MOST_ROWS
     for store in sorted(stores):
         if store < place.store:
@@ -263,7 +264,8 @@ def _is_by(wanted: Wanted, row: Row, facts: Facts | None) -> bool:
 
 
 def _words_of(wanted: Wanted, hit: Hit) -> int:
-    """Return the words that occur in the path, the note or the text, as bits by position."""
+    """Return the words that occur in the path, the note or the text: a number with a bit for each word, at the position
+    of the word."""
     left = wanted.words
     if left and wanted.paths and hit.row.path:
         left = missing(fold(hit.row.path), left)

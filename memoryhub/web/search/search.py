@@ -123,8 +123,8 @@ def _is_empty(query: Query, part: Part) -> bool:
 
 
 def _holdable(stores: Mapping[str, MemoryStore], not_mine: Collection[str], query: Query) -> dict[str, Any]:
-    """Return the template context for a legal hold on the results. In the stores `not_mine`, the person may not
-    hold."""
+    """Return the template context for placing a legal hold on the results. In the stores `not_mine`, the person may not
+    place holds."""
     mine = [store for id, store in stores.items() if id not in not_mine]
     if len(stores) == len(mine) == 1:
         return {"held_in": mine[0].id}

@@ -1,4 +1,4 @@
-"""The sessions of an agent before a given session, and the changes between them."""
+"""The earlier sessions of an agent, and the changes from the end of each to the end of a given later session."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

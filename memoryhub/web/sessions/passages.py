@@ -1,4 +1,7 @@
-"""The passages that calls read: at most MOST_LINES lines of each, masked."""
+"""The passages that calls read, at most MOST_LINES lines of each.
+
+Sensitive values are masked, and signs of poisoning are marked.
+"""
 
 from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
@@ -68,7 +71,8 @@ def _passage(shown: masking.Shown, lines: tuple[int, int]) -> Passage:
 
 
 def _beginning(signs: Mapping[int, Sequence[Span]], first: int, last: int) -> int:
-    """Return the first line to show of the lines `first` to `last`, so that a sign of poisoning is shown."""
+    """Return the first line to show of the lines `first` to `last`: `first`, or a later line if a sign of poisoning
+    would otherwise not be shown."""
     sign = min((number for number in signs if first <= number <= last), default=first)
     return first if sign < first + MOST_LINES else max(first, min(sign - 2, last - MOST_LINES + 1))
 

@@ -151,8 +151,8 @@ def spread(of_value: Carriers, store: MemoryStore, writer: AuditEntry | None, us
 
 
 def _is_writers(entry: Entry, writer: AuditEntry | None) -> bool:
-    """Return whether an entry has the session of the entry `writer`; if neither has one, whether it has the same
-    agent."""
+    """Return whether an entry belongs to the session that wrote the entry `writer`. If neither entry has a session,
+    return whether both have the same agent."""
     if writer is None or entry.session != writer.session:
         return False
     return entry.session is not None or entry.author == writer.author_id

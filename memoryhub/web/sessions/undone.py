@@ -34,7 +34,7 @@ class UndoneThere:
 
 
 def undone_in(session: Session, stores: Sequence[MemoryStore]) -> dict[str, UndoneThere]:
-    """Return {store: what was undone of the session there}, for the stores with such an undo."""
+    """Return {store: what was undone of the session there}, for the stores in which an undo concerned the session."""
     found = ((store, _undone_in(session, store)) for store in stores)
     return {store.pk: one for store, one in found if one}
 

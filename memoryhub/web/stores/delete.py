@@ -50,7 +50,8 @@ class DeleteStoreForm(NoteForm, NameTypedForm):
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_store(Role.ADMIN)
 def delete(request: Request, store: MemoryStore) -> HttpResponse:
-    """Show what will be deleted; on POST, delete the store. Only superusers may, and only without a legal hold."""
+    """Show what will be deleted; on POST, delete the store. Only superusers may do this, and only if there is no legal
+    hold."""
     if not person(request).is_superuser:
         raise PermissionDenied
     form = DeleteStoreForm(store, request.POST if request.method == "POST" else None)

@@ -1,1 +1,1 @@
-"""The home page: dangers, versions and proposals that await review, and changes without a person."""
+"""The home page: dangers, work that awaits review, and changes that happened without a person."""

@@ -119,7 +119,8 @@ def _runs(seen: _Seen) -> Iterator[Event]:
 
 
 def _back_of_run(seen: _Seen, url: str, store: MemoryStore) -> tuple[str, str]:
-    """Return the URL and the label of a link that brings back what a run expired. Both are "" if there is no link."""
+    """Return the URL and the label of the link to the page that brings back the memories that a run expired. Both are
+    "" if there is no such page."""
     if seen.has(store.pk, Role.ADMIN):
         return url + "#undo", _("Undo")
     if seen.has(store.pk, Role.CURATOR) and not store.is_archived:
@@ -128,7 +129,8 @@ def _back_of_run(seen: _Seen, url: str, store: MemoryStore) -> tuple[str, str]:
 
 
 def _words_of_run(run: Run, path: str | None) -> str:
-    """Return a sentence on what a run did, or "". `path` is the path of a memory that the run moved to the trash."""
+    """Return a sentence on what a run did, or "" if it did nothing. `path` is the path of a memory that the run moved
+    to the trash, or None."""
     if path is None:
         put = ngettext("put %(n)s memory into the trash", "put %(n)s memories into the trash", run.expired)
     elif run.expired == 1:

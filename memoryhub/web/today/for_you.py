@@ -1,4 +1,8 @@
-"""Notices to a person: comments that name the person, answers, and decisions about flagged memories."""
+"""Notices to a person: comments and decisions.
+
+The comments name the person, or answer in a conversation in which the person takes part. The decisions are about
+memories that the person flagged.
+"""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -35,7 +39,8 @@ class NoticeRow:
 
 @dataclass(frozen=True, slots=True)
 class AboutFlag:
-    """The newest decision about a memory that a person flagged. `flag` is the id of the flag, a review."""
+    """The newest decision about a memory that a person flagged. `flag` is the id of the person's flag, which is a
+    review."""
 
     decision: Review
     flag: str

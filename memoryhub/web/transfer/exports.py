@@ -114,7 +114,7 @@ def export_store(request: Request, store: MemoryStore) -> HttpResponse:
 
 
 def wanted_by(request: Request, form: str, **more: Any) -> Wanted:
-    """Return the export that a person requested, masked if the person may not reveal sensitive values."""
+    """Return the export that a person requested. Sensitive values are masked if the person may not reveal them."""
     return Wanted(form, masked=not request.role.includes(Role.CURATOR), **more)
 
 

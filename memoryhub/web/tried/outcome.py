@@ -103,7 +103,7 @@ def tried_as_person(store: MemoryStore, input: Mapping[str, Any], act: Act, over
 
 
 def _without_pieces(tried: Outcome) -> Outcome:
-    """Return the outcome of a tried call, without texts if it would show a part of a masked value."""
+    """Return the outcome of a tried call, without its texts if they would show a part of a masked value."""
     if not any(map(_has_pieces, tried.changes)) and not any(one.has_pieces for one in tried.proposed):
         return tried
     # tried calls are not audited, so they must not reveal anything

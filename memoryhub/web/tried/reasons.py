@@ -133,8 +133,8 @@ class Reasons:
             yield Reason(_("It could not be put back as it was, because its text is gone."))
 
     def _earlier(self, places: Collection[str]) -> Iterator[Reason]:
-        """Yield at most one reason: the last earlier call near `places` that was not run again or had another
-        outcome."""
+        """Yield at most one reason: the last earlier call that concerned one of the `places` and that was not run again
+        or had another outcome."""
         for seq, others, words in reversed(self._before):
             if any(_touch(one, other) for one in places for other in others):
                 yield Reason(words, seq)

@@ -131,7 +131,7 @@ def _require_few_changed(store: MemoryStore, start: int) -> None:
 
 
 class _Run:
-    """Runs recorded calls one by one, in a new session of the same name."""
+    """Runs recorded calls one by one, in a new session with the name of the recorded session."""
 
     def __init__(self, store: MemoryStore, name: str, at: datetime, keys: dict[str, Key], reasons: Reasons) -> None:
         self._store, self._name, self._at, self._keys, self._reasons = store, name, at, keys, reasons

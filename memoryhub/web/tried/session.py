@@ -1,4 +1,4 @@
-"""The page that replays a recorded session without effect, and compares the answers."""
+"""The page that replays a recorded session without effect, and compares each answer with the recorded answer."""
 
 from typing import Any
 

@@ -102,10 +102,8 @@ def rest_options(changes: Sequence[Change], given: Given) -> list[Option]:
 
 
 def effects_of(changes: Iterable[Change], choice: Choice | None = None) -> str:
-    """Return the effects of a choice, each with the number of memories: `deleted:2 modified:1`.
-
-    None means the proposed choice of each change.
-    """
+    """Return, as text, how many memories a choice would change in which way: `deleted:2 modified:1`. None means the
+    proposed choice of each change."""
     counted = Counter(
         effect for change in changes for effect in change.effects(_offered(change, choice or change.choices[0]))
     )

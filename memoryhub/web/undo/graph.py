@@ -78,7 +78,8 @@ def drawn(spread: Spread) -> Graph:
 
 
 def _of_source(source: Source, readers: Sequence[Reader]) -> _Text:
-    """Return the text in the box of a memory: its name, and the read lines if all readers read the same."""
+    """Return the text in the box of a memory: its name, and the lines that were read, if all readers read the same
+    lines."""
     seen = {(read.first, read.last) for reader in readers for read in reader.reads if read.source == source}
     (first, last), *other = sorted(seen)
     facts = _("lines %(first)s to %(last)s") if last != first else _("line %(first)s")

@@ -21,7 +21,7 @@ def without_held(plan: Plan, now: datetime) -> Plan:
 
 
 def _paths_in_trash(plan: Plan) -> dict[str, str]:
-    """Return {memory: its path in the trash} for the memories of the plan that are there."""
+    """Return {memory: its path in the trash} for the memories of the plan that are in the trash."""
     found: dict[str, str] = {}
     for part in plans.in_parts(change.memory for change in plan.changes if not change.now.is_there):
         found.update(Memory.objects.among(plan.store, part).values_list("pk", "path"))

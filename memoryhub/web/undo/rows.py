@@ -1,4 +1,4 @@
-"""The changes of a plan as rows of a preview: problems first, with diffs, later authors and choices."""
+"""The changes of a plan as rows of a preview, problems first. A row has the diff, the later authors and the choices."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -206,8 +206,8 @@ class _Diffs:
     def of(self, change: Change, state: State | None, *, before: bool = False) -> tuple[Diff | None, bool]:
         """Return the diff from a memory's current state to `state`, and whether it is closed.
 
-        `before` means that `state` is the one before the change. The diff is None if it is closed, if the texts are
-        equal, or if one is not available.
+        `before` means that `state` is the one before the change. The diff is None if it is closed, if the texts
+        are equal, or if one of the texts is not available.
         """
         now = change.now
         if state is None or change.memory not in self.shown or (now.is_there and now.sha256 == state.sha256):

@@ -62,7 +62,7 @@ class Ticks:
 
     @property
     def shown(self) -> str:
-        """Return the seqs of the further entries to undo, as the value of a form field."""
+        """Return the seqs of the entries that are undone too, as the value of a form field."""
         return " ".join(str(seq) for seq in sorted(self.too))
 
 
@@ -76,7 +76,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """The first answer in which a reader saw removed lines of one memory: `first` to `last`."""
+    """The first answer that showed removed lines of one memory to a reader: the lines `first` to `last`."""
 
     source: Source
     seen: Seen
@@ -206,7 +206,8 @@ def spread_of(
 
 @dataclass(frozen=True, slots=True)
 class _Undone:
-    """The undone versions: their `numbers` by memory, the seqs of their `entries`, and their `sessions`."""
+    """The undone versions: their numbers by memory, the seqs of the entries that made them, and the sessions that wrote
+    them."""
 
     numbers: Mapping[str, set[int]]
     entries: frozenset[int]
@@ -234,7 +235,7 @@ def _undone(store_id: str, versions: Collection[str]) -> _Undone:
 
 
 def _carried(store_id: str, numbers: Mapping[str, set[int]], undone: Collection[str]) -> Carried:
-    """Return the lines that the undone versions added, and where they are in later versions."""
+    """Return the lines that the undone versions added, and where these lines are in later versions."""
     few = list(numbers)[:MOST_MEMORIES]
     memories, work, whole = Memory.objects.among(store_id, few).in_bulk(), Work(), True
     rows: dict[str, tuple[Row, Source, LineSet]] = {}

@@ -1,6 +1,6 @@
 """HTML of the changes that a preview only lists.
 
-A template is too slow for thousands of changes.
+It is built in Python, because a template is too slow for thousands of changes.
 """
 
 from collections.abc import Sequence

@@ -171,7 +171,7 @@ def _agent(task: Task) -> Agent | None:
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """The labels of a preview's button, for numbers of changes."""
+    """The labels of a preview's button, for no, one and several changes."""
 
     now: str  # for the current choices
     none: str

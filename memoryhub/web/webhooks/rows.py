@@ -167,8 +167,8 @@ def event_id(delivery: Delivery) -> str:
 
 
 def entry_of(delivery: Delivery) -> tuple[str, int] | None:
-    """Return the chain and the seq of the reported audit entry. Return None if there is none, or if its store no longer
-    exists."""
+    """Return the chain and the seq of the audit entry that a delivery is about. Return None if the delivery names no
+    entry, or if the entry's store no longer exists."""
     if not delivery.seq or (delivery.chain != HUB and not MemoryStore.objects.filter(pk=delivery.chain).exists()):
         return None
     return delivery.chain, delivery.seq

@@ -37,10 +37,10 @@ class Malformed(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class KeyValues:
-    """The filter of a page: values by key, and the words typed in the bar. A subclass may add fields for the layout.
+    """The filter of a page: values by key, and the words typed in the bar.
 
-    A key that begins with NOT excludes items. `typed` are the words of the bar in order; `values` includes the filters
-    among them.
+    A subclass may add fields for the layout. A key that begins with NOT excludes items with its value. `typed` are
+    the words of the bar in order; `values` includes the filters among them.
     """
 
     values: Mapping[str, str]
@@ -90,7 +90,8 @@ class KeyValues:
 
     @classmethod
     def every_key(cls) -> list[str]:
-        """Return the keys of the page. A key whose values can be excluded is followed by its excluding key."""
+        """Return the keys of the page. If values of a key can be excluded, the key that excludes them follows the
+        key."""
         return [key for name in cls.KEYS for key in ((name, NOT + name) if KEYS[name].can_exclude else (name,))]
 
     @classmethod
@@ -211,7 +212,8 @@ class KeyValues:
 
     @classmethod
     def _key_of(cls, word: Word) -> str | None:
-        """Return the key that is guessed for a word typed without one, or None for a plain word. Raises Malformed."""
+        """Return the key for a word that was typed without a known key, or None for a plain word. Raises Malformed if
+        the word has an unknown key, or if the page takes no plain words."""
         if word.key is not None:
             raise Malformed(unknown_key(word.key, cls.KEYS))
         if key := cls.guessed(word.text):
@@ -265,7 +267,8 @@ def has_words(path: str | None, words: Sequence[str]) -> bool:
 
 
 def _closed(typed: str) -> str:
-    """Return the typed text in a form to which words can be added."""
+    """Return the typed text in a form to which words can be added: a plain word with a quotation mark is put in
+    quotes."""
     words = words_in(typed)
     return " ".join(quoted(word.text) if word.is_plain and '"' in word.text else word.written for word in words)
 

@@ -1,4 +1,4 @@
-"""The bar above a list: the words of its filter, the active filters, and fields for more."""
+"""The bar above a list: the words of its filter, the active filters, and fields for adding filters."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping
@@ -20,10 +20,8 @@ from memoryhub.web.common.filters.names import choices_for
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """An active filter in words.
-
-    The queries are query strings of the page, or empty if there is no such page.
-    """
+    """An active filter in words, with three query strings of the page. A query string is empty if there is no such
+    page."""
 
     key: str
     label: str

@@ -65,10 +65,8 @@ _PLACES: Mapping[str, str | Promise] = {
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A key of a filter: its label, an example, and its fixed list of values, if any.
-
-    `group` returns the group of a value in a long list.
-    """
+    """A key of a filter: its label, an example of a value, and the fixed list of its values, if there is one. `group`
+    returns the group of a value in a long list."""
 
     label: str | Promise
     example: str = ""
@@ -144,8 +142,8 @@ def base(key: str) -> str:
 
 
 def choices_of(key: str, *, with_hub: bool) -> Choices | None:
-    """Return the fixed list of values of a key, or None. Without `with_hub`, commands that occur only in the hub's
-    chain are left out."""
+    """Return the fixed list of values of a key, or None if the key has no such list. Without `with_hub`, commands that
+    occur only in the hub's chain are left out."""
     choices = KEYS[key].choices
     if choices is None:
         return None

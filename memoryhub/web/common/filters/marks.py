@@ -1,4 +1,4 @@
-"""The filter `is`: marks that a memory must have or must not have."""
+"""The filter `is`: what must or must not be true of a memory, for example that it awaits review or is pinned."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -43,8 +43,8 @@ class MarkFilter:
 
     @property
     def is_about_people(self) -> bool:
-        """Return whether the filter has no other marks than MINE and UNASSIGNED. Proposals can match only such a
-        filter."""
+        """Return whether the filter has no other condition than MINE and UNASSIGNED, which are about the person to whom
+        a review is assigned. Proposals can match only such a filter."""
         return {MINE, UNASSIGNED} >= self.has | self.has_not
 
     def without(self, mark: str) -> "MarkFilter":

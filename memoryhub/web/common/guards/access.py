@@ -23,8 +23,8 @@ StoreView = Callable[Concatenate[Request, MemoryStore, P], HttpResponse]
 
 @contextmanager
 def refused_if_gone() -> Iterator[None]:
-    """Raise Http404 if an action finds the memory store deleted, and PermissionDenied if the person has lost the
-    right."""
+    """Raise Http404 if an action finds that the memory store was deleted, and PermissionDenied if it finds that the
+    person has lost the right to it."""
     try:
         yield
     except NoSuchStore:
@@ -62,8 +62,9 @@ def superuser_only(view: View) -> View:
 def in_store(least: Role) -> Callable[[StoreView[P]], View]:
     """Require the role `least` or a higher one in the memory store of the address.
 
-    The view receives the store instead of `store_id`; `request.role` is the person's role. A person without any role
-    gets 404, a person with a lower role 403. In a throw-away copy, everyone gets 403 for an act.
+    The view receives the store instead of `store_id`; `request.role` is the person's role. A person without any
+    role gets 404, a person with a lower role 403. In a throw-away copy, everyone gets 403 for an act, because the
+    copy's audit is deleted with the copy.
     """
 
     def decorator(view: StoreView[P]) -> View:

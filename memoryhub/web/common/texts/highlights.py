@@ -41,7 +41,7 @@ def excerpt(text: str, start: int, end: int, kind: str) -> SafeString:
 
 
 def _stored(kind: str) -> SafeString:
-    """Return the box for a masked value of this kind, which is still stored."""
+    """Return the box that replaces a value of this kind on the page only: the value is still stored."""
     told = gettext("Masked on this page; the value is still stored")
     return format_html('<span class="masked-here" title="{}">{}{}</span>', told, icon("eye-off"), box(kind))
 

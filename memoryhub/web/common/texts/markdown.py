@@ -113,7 +113,7 @@ def _with_boxes(html: str) -> str:
 
 
 class _Parser(MarkdownIt):
-    """A parser that shows addresses as they are written, not decoded."""
+    """A parser that shows addresses as they are written, because a decoded address would differ from the link."""
 
     def normalizeLinkText(self, link: str) -> str:  # noqa: N802 - the library's name
         return link
@@ -154,7 +154,8 @@ def _in_time(tokens: Iterable[tuple[object, str]]) -> Iterator[tuple[object, str
 
 
 def _bounded_table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Parse a table and return True. Return False if there is none, or after MOST_CELLS cells."""
+    """Parse a table and return True. Return False if the text is not a table. Return False also if the tables so far
+    would have more than MOST_CELLS cells: then this table stays plain text."""
     if "tables_are_text" in state.env or not table(state, start, end, True):
         return False
     if silent:
@@ -293,7 +294,8 @@ def _image(
 def _fence(
     renderer: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: MutableMapping[str, Any]
 ) -> str:
-    """Return a block of code. If the line above it does more than name a known language, it is shown, too."""
+    """Return a block of code. The line above the code is shown too, if that line does more than name a known
+    language."""
     code, written = renderer.fence(tokens, index, options, env), tokens[index].meta.get("written", "")
     return code if not written or written.lower() in LANGUAGES else format_html("<p>{}</p>{}", written, mark_safe(code))
 

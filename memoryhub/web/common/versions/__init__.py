@@ -30,7 +30,8 @@ def number_of(request: Request, name: str) -> int | None:
 
 
 def text_of(version: MemoryVersion | None) -> str | None:
-    """Return the text of a version for a comparison: "" for None or a deletion, None if it was redacted."""
+    """Return the text of a version for a comparison. It is "" if `version` is None or a deletion, and None if the text
+    was redacted."""
     if version is None or version.operation == Operation.DELETED:
         return ""
     return version.content

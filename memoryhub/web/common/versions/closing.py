@@ -1,4 +1,4 @@
-"""Findings that an act closes: their memory no longer contains their text, which stays only in its history."""
+"""Findings that an act closes: the act removed their text from the memory, so only older versions still have the text."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -92,7 +92,8 @@ def _way_to_erase(request: Request, store_id: str, found: Sequence[Finding]) -> 
 
 
 def _ways_to_redact(store_id: str, found: Sequence[Finding]) -> SafeString:
-    """Return links to redact the first version with each of the values, at most MOST_LINKED."""
+    """Return a link to redact each version in which one of the values was found first, for at most MOST_LINKED
+    versions."""
     firsts = {one.version_id: one for one in found if one.version.text_id and one.version_id != one.memory.head_id}
     links = list[SafeString]()
     for id, one in list(firsts.items())[:MOST_LINKED]:

@@ -8,7 +8,7 @@ _FLAGS = (Decision.FLAGGED, Decision.UNFLAGGED)
 
 
 def decided(store_id: str, versions: Iterable[MemoryVersion]) -> dict[str, Review]:
-    """Return {version id: its last decision}. Setting or removing a flag is not a decision."""
+    """Return {version id: the last decision about the version}. Setting or removing a flag is not a decision."""
     memories = {v.pk: v.memory_id for v in versions if v.review_state not in (None, ReviewState.UNREVIEWED)}
     if not memories:
         return {}

@@ -1,4 +1,7 @@
-"""The authors of imported versions, by the names of their source. They have no account or agent in the hub."""
+"""The authors of imported versions, with the names that their source gives them.
+
+They have no account or agent in the hub.
+"""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass

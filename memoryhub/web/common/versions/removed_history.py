@@ -63,7 +63,7 @@ def gaps_between(numbers: Sequence[int], low: int = 0) -> list[Gap]:
 
 
 def with_entries(memory: Memory, gaps: Sequence[Gap]) -> list[Gap]:
-    """Return the gaps, each with the entry of the removal of its last version."""
+    """Return the gaps, each with the entry that removed its last version."""
     if not gaps:
         return []
     gone = Redaction.objects.of_memories(memory.store_id, [memory.pk]).filter(number__in=[gap.last for gap in gaps])
@@ -129,14 +129,15 @@ def lost_of(store_id: str, seqs: Iterable[int], since: datetime | None = None) -
 
 
 def began_after(store_id: str, moment: datetime) -> bool:
-    """Return whether the oldest remaining entry was written after a moment. Return False if the chain has lost no
-    entries."""
+    """Return whether the oldest remaining entry of the store's chain was written after a moment. Return False if the
+    chain has lost no entries."""
     left = left_since(store_id)
     return left is not None and moment < left
 
 
 def left_since(store_id: str) -> datetime | None:
-    """Return when the oldest remaining entry was written, or None if the chain has lost no entries."""
+    """Return when the oldest remaining entry of the store's chain was written, or None if the chain has lost no
+    entries."""
     if start_of(store_id) is None:
         return None
     first = AuditEntry.objects.of_chain(store_id).oldest().values_list("at", flat=True).first()

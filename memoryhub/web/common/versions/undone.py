@@ -23,14 +23,15 @@ class Undone:
 
 
 def undone_of(store: MemoryStore, seqs: Collection[int]) -> dict[int, Undone]:
-    """Return {seq of an entry: its undo} for the entries that are undone, in whole or in part."""
+    """Return {seq of an entry: its undo} for those of the given entries that are undone, in whole or in part."""
     found = undoing(store.pk, seqs) if seqs else {}
     entries = pages.entries(store, *(one.seq for one in found.values())) if found else {}
     return {seq: Undone(entries[one.seq], one.count, one.of) for seq, one in found.items() if one.seq in entries}
 
 
 def undo_of(store: MemoryStore, versions: Sequence[str]) -> Undone | None:
-    """Return the newest undo in force that undid some of these versions, with their number, or None."""
+    """Return the newest undo in force of the given versions, with the number of these versions that are undone. Return
+    None if none of them is undone."""
     rows: list[tuple[str, str, int]] = []
     for part in in_parts(versions):
         rows += MemoryVersion.objects.among(store.pk, part).values_list("pk", "memory_id", "seq")

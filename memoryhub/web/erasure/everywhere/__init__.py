@@ -97,7 +97,8 @@ def _new(form: QueryDict, stores: Stores) -> Asked:
 
 
 def _answer(request: Request, stores: Stores, listed: Asked) -> HttpResponse:
-    """Do the act of the pressed button, with the current ticks, or show the list again."""
+    """Do the act of the pressed button, with the current ticks. If the person no longer administers one of the stores,
+    or has changed the ticks, show the list again."""
     form, before = request.POST, listed.among(stores)
     ticks = (set(form.getlist(name)) for name in ("term", "near", "store"))
     asked = before.ticked(*ticks)
@@ -116,7 +117,8 @@ def _answer(request: Request, stores: Stores, listed: Asked) -> HttpResponse:
 
 
 def _collect(request: Request, stores: Stores, asked: Asked) -> HttpResponse:
-    """Send an archive of everything with the ticked spellings, or go on searching first."""
+    """Send an archive of everything with the ticked spellings. If not every store was searched yet, go on searching
+    first."""
     if asked.unsearched:
         return _list(request, stores, asked)
     if not collected.chosen(asked):

@@ -86,10 +86,10 @@ def blame(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
 
 
 def picked(memory: Memory, written: str) -> tuple[MemoryVersion, str]:
-    """Return the version with the number `written`, and an empty sentence. Raise Http404 if the memory has no version.
+    """Return the version with the number `written`, and an empty sentence.
 
-    If there is no such version, return the newest one with a text, and a sentence that says why. The sentence is empty
-    if `written` is.
+    Raise Http404 if the memory has no version. If there is no version with this number, return the newest version
+    with a text, and a sentence that says why. If `written` is empty, return that version with an empty sentence.
     """
     found = MemoryVersion.objects.of_memory(memory).select_related("text")
     if written.isascii() and written.isdigit() and len(written) <= 18:
@@ -149,10 +149,8 @@ def _shown(found: Lines, store: MemoryStore, first: int) -> Shown:
 
 
 def told_of_versions(rows: Sequence[Row], store: MemoryStore) -> dict[int, Authorship]:
-    """Return {version number: its author and its session}.
-
-    The author of a proposed version is its agent; the note says who merged it.
-    """
+    """Return {version number: its author and its session}. If an agent proposed a version, this agent is its author,
+    and its note says who merged the proposal."""
     columns = ("seq", "actor_kind", "author_id", "label", "note", "session", "command")
     entries = AuditEntry.objects.of_chain(store.id).of_seqs(row.seq for row in rows).values_list(*columns)
     known = {seq: rest for seq, *rest in entries}

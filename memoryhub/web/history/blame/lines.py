@@ -210,6 +210,6 @@ def _uncertain(origin: Origin) -> str:
 
 
 def ends(origins: Mapping[int, Authorship]) -> tuple[datetime | None, datetime | None]:
-    """Return the oldest and the newest moment of the versions in `origins`, or None and None."""
+    """Return the oldest and the newest moment of the versions in `origins`; None for both if there are none."""
     moments = sorted(version.row.at for version in origins.values())
     return (moments[0], moments[-1]) if moments else (None, None)

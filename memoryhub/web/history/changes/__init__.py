@@ -164,7 +164,8 @@ def _ends(request: Request, store: MemoryStore, newest: int) -> Ends:
 
 
 def _from_approval(request: Request, store: MemoryStore) -> tuple[QueryDict, str]:
-    """Return the parameters with the person's newest approval as `from`, and a sentence if there is none (else "")."""
+    """Return the parameters with the person's newest approval as `from`. Also return a sentence if there is no
+    approval, else ""."""
     seq = viewed.last_approval(store.pk, person(request))
     given = request.GET.copy()
     given["from"] = str(seq or "")

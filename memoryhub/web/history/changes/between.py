@@ -40,7 +40,8 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A memory's state at both moments. None means that it did not exist or was in the trash."""
+    """A memory's state at both moments. A state is None if the memory did not exist at that moment or was in the
+    trash."""
 
     memory: str
     before: MemoryVersion | None
@@ -145,7 +146,7 @@ def _differences(wanted: Wanted, found: Sequence[MemoryVersion]) -> Iterable[Dif
 
 
 def _by_agent(wanted: Wanted, found: Sequence[MemoryVersion]) -> list[MemoryVersion]:
-    """Return the final states of the memories that the agent in `wanted` changed."""
+    """Return the final states in `found` of those memories that the agent in `wanted` changed after the first entry."""
     looked = (
         Q(memory_id=last.memory_id, number__gt=last.number - LOOK_BACK, number__lte=last.number) for last in found
     )

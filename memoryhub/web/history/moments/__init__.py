@@ -159,7 +159,7 @@ def page(request: Request, store: MemoryStore, entry: AuditEntry, scope: Scope, 
 
 
 def slider(store: MemoryStore, seq: int, scope: Scope) -> dict[str, Any]:
-    """Return the template context for the slider over a store's entries; it stands at the entry `seq`."""
+    """Return the template context for the slider over a store's entries. The slider is set to the entry `seq`."""
     last = past.last_seq(store.id)
     first = removed_history.first_seq(store.id)
     shown = {

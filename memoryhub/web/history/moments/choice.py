@@ -150,7 +150,8 @@ def before_sessions(store_id: str) -> list[tuple[Session, Shortcut]]:
 
 
 def recent_changes(store_id: str) -> list[tuple[AuditEntry, Sequence[MemoryVersion]]]:
-    """Return the newest entries that made versions, with these versions; at most MOST_ENTRIES and MOST_VERSIONS."""
+    """Return the newest entries that made versions, with these versions; at most MOST_ENTRIES entries and MOST_VERSIONS
+    versions."""
     versions = MemoryVersion.objects.filter(store_id=store_id).order_by("-seq")[:MOST_VERSIONS]
     by_seq: dict[int, list[MemoryVersion]] = {}
     for version in versions:

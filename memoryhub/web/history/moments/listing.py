@@ -118,8 +118,11 @@ def _versions(store_id: str, ids: Collection[str | None]) -> dict[str, Found]:
 
 
 def _anything(store_id: str, low: str, high: str, seq: int, budget: int) -> tuple[bool | None, str, int]:
-    """Return whether a version between two paths was current (None: unknown), where the scan ended, and the budget
-    left."""
+    """Return three values about the versions between the paths `low` and `high`.
+
+    The first is whether one of them was current after the entry `seq`; None if the budget was used up before this
+    was known. The others are the path at which the scan ended, and what is left of `budget` (a number of versions).
+    """
     beneath = MemoryVersion.objects.filter(store_id=store_id, path__lt=high, seq__lte=seq)
     at = low
     while budget > 0:

@@ -31,7 +31,7 @@ def entry_at(store_id: str, seq: int) -> AuditEntry | None:
 
 
 def is_gone(store_id: str, seq: int) -> bool:
-    """Return whether the store had the entry `seq` and it has been removed from the start of the chain."""
+    """Return whether the store had the entry `seq`, but this entry has been removed from the start of the chain."""
     return seq > 0 and AuditChain.objects.filter(pk=store_id, start_seq__gte=seq).exists()
 
 
@@ -79,7 +79,8 @@ def _is_current(version: MemoryVersion, seq: int) -> bool:
 
 
 def _before_first(store_id: str, memories: Mapping[str, int]) -> dict[str, int]:
-    """Return {memory id: number before the first remaining version}, at most the number in `memories`."""
+    """Return {memory id: the number just before that of the memory's first remaining version}. The number is 0 if the
+    memory has lost no version, and never higher than the number in `memories`."""
     first = MemoryVersion.objects.filter(store_id=OuterRef("store_id"), memory_id=OuterRef("pk")).order_by("number")
     low = dict.fromkeys(memories, 0)
     for start in range(0, len(memories), TOGETHER):
@@ -96,10 +97,8 @@ def _next(store_id: str, memory_id: str, number: int, high: int) -> MemoryVersio
 
 
 def were_there(store_id: str, memories: Collection[str], seq: int) -> set[str]:
-    """Return the ids of those `memories` that existed right after the entry `seq`.
-
-    Pass only memories for which no version of that moment was found: if they existed, it was removed.
-    """
+    """Return the ids of those `memories` that existed right after the entry `seq`. Pass only memories for which no
+    version of that moment was found. If such a memory existed, its version of that moment has been removed."""
     at = AuditEntry.objects.of_chain(store_id).filter(seq=seq).values_list("at", flat=True).first()
     if at is None or not memories:
         return set()
@@ -152,8 +151,8 @@ def _numbered(store_id: str, numbers: Mapping[str, int]) -> list[MemoryVersion]:
 def changed_at_or_before(store_id: str, seq: int, path: str = "") -> int | None:
     """Return the seq of the last entry up to `seq` (inclusive) that changed something in the directory `path`, or None.
 
-    After a scan of MOST_LOOKED versions without a result, return the seq of the last one. A search can continue from
-    there.
+    After a scan of MOST_LOOKED versions without a result, return the seq of the last scanned version. A search can
+    continue from there.
     """
     older = MemoryVersion.objects.filter(store_id=store_id, seq__lte=seq).order_by("-seq")
     return _nearest(older, path)
@@ -162,8 +161,8 @@ def changed_at_or_before(store_id: str, seq: int, path: str = "") -> int | None:
 def changed_after(store_id: str, seq: int, path: str = "") -> int | None:
     """Return the seq of the first entry after `seq` that changed something in the directory `path`, or None.
 
-    After a scan of MOST_LOOKED versions without a result, return the seq of the last one. A search can continue from
-    there.
+    After a scan of MOST_LOOKED versions without a result, return the seq of the last scanned version. A search can
+    continue from there.
     """
     newer = MemoryVersion.objects.filter(store_id=store_id, seq__gt=seq).order_by("seq")
     return _nearest(newer, path)

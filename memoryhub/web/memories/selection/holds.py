@@ -68,7 +68,8 @@ def _done(request: Request, store: MemoryStore, form: TermsForm, count: int, alr
 
 
 def _places(store: MemoryStore, posted: Posted) -> list[tuple[str | None, str | None, str]]:
-    """Return (memory or None, held path or None, path to show) of each selected item. Raises TooMuch."""
+    """Return (memory, held path, path to show) of each selected item. For a memory, the held path is None; for a
+    directory, the memory is None. Raises TooMuch."""
     if posted.everything:
         return [(None, posted.place, f"{posted.place}/")]
     if len(posted.ids) > MOST:

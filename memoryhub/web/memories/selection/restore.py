@@ -111,7 +111,8 @@ def _page(
 def _rows(
     shown: ReturnPlan, final: ReturnPlan | None, places: Mapping[str, str], errors: Mapping[str, tuple[str, str]]
 ) -> list[Row]:
-    """Return rows for the memories whose path is not free, with typed or proposed other paths."""
+    """Return rows for the memories whose path is not free. Each row has the path that the person typed, or a proposed
+    path."""
     still = {one.memory.id: one for one in final.blocked} if final and places else {}
     rows = []
     for one in shown.blocked:

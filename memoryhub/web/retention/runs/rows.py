@@ -132,7 +132,7 @@ def _figures(run: Run) -> list[tuple[int, str]]:
 
 
 def undone(run: Run) -> Undone | None:
-    """Return the act that undid a run, in whole or in part. Return None if there is none, or if that act was itself
+    """Return the act that undid a run, in whole or in part. Return None if there is no such act, or if it was itself
     undone."""
     store_id = run.store_id or ""
     entries = AuditEntry.objects.of_chain(store_id).of_command("undo_run").filter(ok=True, input__contains=run.pk)

@@ -138,7 +138,8 @@ _stores_lock = threading.Lock()
 
 
 def last_seq(user: User, store_id: str) -> int | None:
-    """Return the seq of a store's last entry, or None if the person has no role in the store or it does not exist."""
+    """Return the seq of a store's last entry. Return None if the store does not exist, or if the person has no role in
+    it."""
     if not user.is_superuser and not Member.objects.filter(user=user, store_id=store_id).values_list("role")[:1]:
         return None
     chains = AuditChain.objects.filter(pk=store_id, closed_at=None).exclude(pk=HUB)

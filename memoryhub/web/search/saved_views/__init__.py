@@ -154,8 +154,8 @@ def delete(request: Request, view_id: str) -> HttpResponse:
 
 
 def rows_of(user: User, views: Iterable[SavedView]) -> list[Row]:
-    """Return rows for the views, by name, with the person's permissions. Views of pages that no longer exist are left
-    out."""
+    """Return rows for the views, sorted by name, with the person's permissions. Views of pages that no longer exist are
+    left out."""
     found = list(views.select_related("store", "owner").by_name()[:MOST])  # type: ignore[attr-defined]
     ids = {view.store_id for view in found if view.store_id}
     visible = {store.pk: store for store in MemoryStore.objects.visible_to(user).filter(pk__in=ids)}
@@ -189,7 +189,8 @@ def _looks_after(user: User, store: MemoryStore | None) -> bool:
 
 
 def _changeable(request: Request, view_id: str) -> SavedView:
-    """Return a view that the person may delete. Raises Http404 and PermissionDenied."""
+    """Return a view that the person may delete. Raises Http404 if the person cannot see the view, and PermissionDenied
+    if the person may not delete it."""
     user = person(request)
     view = SavedView.objects.visible_to(user).filter(pk=view_id).select_related("store", "owner").first()
     if view is None:

@@ -54,7 +54,7 @@ class Group:
 
 
 class Who(NamedTuple):
-    """A reader: a session, or without one an agent or a person."""
+    """A reader: a session, or else an agent or a person without a session."""
 
     session: str | None
     author: str | None

@@ -121,7 +121,8 @@ def readers(request: Request, store: MemoryStore, memory_id: str) -> HttpRespons
 
 
 def _of_finding(memory: Memory, version: MemoryVersion, id: str) -> tuple[Finding | None, Carriers | None]:
-    """Return the finding with this id, or None, and the versions with its text, or None if it is in another version."""
+    """Return the finding with this id (or None), and the versions that contain its text. The second value is None if
+    the finding is not one of `version`."""
     finding = Finding.objects.of_memory(memory.store_id, memory.pk).filter(pk=id).first()
     is_here = finding is not None and finding.version_id == version.pk
     return finding, carriers(finding, memory, version) if finding and is_here else None
@@ -180,7 +181,7 @@ def _place(store: MemoryStore, memory: Memory, version: MemoryVersion) -> dict[s
 
 
 def _quoted(version: MemoryVersion, line: int) -> Passage | None:
-    """Return a line of a version, masked, or None if the version is too large for a page."""
+    """Return a line of a version with sensitive values masked, or None if the version is too large for a page."""
     return passages([(line, version, (line, line))]).get(line)
 
 

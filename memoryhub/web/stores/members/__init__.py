@@ -153,7 +153,8 @@ def _goes_on(request: Request, store: MemoryStore, member: Member) -> tuple[list
 
 
 def _change(request: Request, store: MemoryStore, member: Member, role: Role) -> HttpResponse:
-    """Change a role, or redirect to `leaving` if the member has something to lose."""
+    """Change a role. If the member would lose rights, and has open work, keys or webhooks, redirect to `leaving`
+    instead."""
     loses = not role.includes(Role(member.role))
     if loses and (left_in(store, member.user, role) or any(_goes_on(request, store, member))):
         return see_other(request, reverse("leaving", args=[store.id, member.user_id]) + f"?role={role.value}")

@@ -27,7 +27,8 @@ _PREFIX = "choice-"
 @require_POST
 @in_store(Role.CURATOR)
 def choose(request: Request, store: MemoryStore, import_id: str) -> HttpResponse:
-    """Save the choices for the memories on a page, or one choice for all memories that differ."""
+    """Save the choices for the memories on a page, or one choice for all memories whose text differs from the
+    store's."""
     job = of_store(store, import_id)
     try:
         for_all = request.POST.get(ALL, "")

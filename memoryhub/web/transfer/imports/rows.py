@@ -1,4 +1,4 @@
-"""Data for the pages of imports: the progress, the comparison, and the outcome of each memory."""
+"""Data for the pages of imports: the progress, the comparison with the store, and the outcome of each memory."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -168,8 +168,8 @@ def with_memories(imports: QuerySet[Import]) -> QuerySet[Import]:
 
 
 def undone(job: Import) -> Undone | None:
-    """Return the act that undid an import, in whole or in part. Return None if there is none, or if that act was itself
-    undone."""
+    """Return the act that undid an import, in whole or in part. Return None if there is no such act, or if it was
+    itself undone."""
     if job.group is None:
         return None
     named = AuditEntry.objects.of_chain(job.store_id).filter(command="undo", ok=True, input__contains=job.pk)
