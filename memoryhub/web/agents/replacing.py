@@ -69,7 +69,7 @@ def _stores_to_change(key: Key, user: User) -> QuerySet[MemoryStore]:
 
 
 def _name_too(request: Request, key: Key, new: Key) -> None:
-    """After each path rule that names `key`, add the same rule for the key `new`."""
+    """Add the same rule for the key `new` after each path rule that names `key`."""
     for store in _stores_to_change(key, person(request)):
         with suppress(BadRule, ToolError, NoSuchStore):
             path_rules.name_too(store.pk, key.pk, new.pk, act(request))
@@ -83,7 +83,7 @@ def _may_issue(key: Key, user: User, at: datetime) -> bool:
 
 
 def _like(key: Key) -> dict[str, object]:
-    """Return the initial values of the form: the name and the period of a key."""
+    """Return the initial values of the form: the name of a key, and the period for which the key was issued."""
     if key.expires_at is None:
         return {"name": key.name, "expires_in": NEVER}
     days = str((key.expires_at - key.created_at).days)

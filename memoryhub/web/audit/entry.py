@@ -85,10 +85,8 @@ class Call:
 
     @property
     def figures(self) -> tuple[str, str]:
-        """Return the bytes of the input that are kept, and the bytes of the full input, as text.
-
-        The second is empty if the whole input is kept.
-        """
+        """Return, as text, how many bytes of the input are kept, and how many bytes the full input has. The second text
+        is empty if the whole input is kept."""
         return f"{keeping.MOST:,}", f"{self.size:,}" if self.size else ""
 
 

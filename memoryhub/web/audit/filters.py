@@ -244,7 +244,8 @@ def _path(value: str | None, chains: Sequence[str]) -> str | None:
 
 
 def place_of(path: str, chains: Sequence[str]) -> str:
-    """Return `path`; its final slash is removed if only a memory, and no directory, ever had this name in `chains`."""
+    """Return `path`. Its final slash, which means a directory, is removed if no directory in `chains` ever had this
+    name, but a memory had it."""
     name = path.rstrip("/")
     if not name or name == path:
         return path
@@ -288,7 +289,8 @@ def _error(value: str | None) -> Kind | None:
 
 
 def _moment(key: str, value: str | None, now: datetime, zone: tzinfo) -> datetime | None:
-    """Return the time in the filter `key`, or None without a value. Raises Malformed if the value is no time."""
+    """Return the time in the filter `key`, or None if the filter has no value. Raises Malformed if the value is no
+    time."""
     if value is None:
         return None
     try:

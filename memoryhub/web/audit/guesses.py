@@ -41,7 +41,7 @@ class Guess:
 
 @dataclass(frozen=True, slots=True)
 class Guesses:
-    """The filters that may have been meant, and the plain words."""
+    """The filters that a person may have meant, and the plain words that the person typed."""
 
     filters: Sequence[Guess]
     words: str
@@ -88,7 +88,7 @@ def _guess(kept: Sequence[str], key: str, value: str) -> Guess:
 
 
 def _sentences(typed: str) -> Iterator[tuple[str, str]]:
-    """Yield ("error", kind) for each kind of error with a sentence that begins like `typed`."""
+    """Yield ("error", kind) for each kind of error that has a sentence with the same beginning as `typed`."""
     text = fold(typed.strip().strip('"'))
     for kind in ERRORS:
         beginnings = [fold(one) for one in beginnings_of(kind)] if kind != Kind.OTHER else []

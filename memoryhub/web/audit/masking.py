@@ -23,7 +23,7 @@ _HALF = 64
 
 
 class Entries:
-    """Masks the texts of audit entries; with `chains`, only of the entries in these chains."""
+    """Masks the texts of audit entries. With `chains`, only texts of entries in these chains are masked."""
 
     def __init__(self, entries: Iterable[AuditEntry], chains: Collection[str] | None = None) -> None:
         found = [entry for entry in entries if chains is None or entry.chain in chains]

@@ -10,7 +10,7 @@ from memoryhub.web.audit.sentences import told_of
 
 @dataclass(frozen=True, slots=True)
 class MergedWith:
-    """The version of another person in a merge."""
+    """The other person's version in a merge."""
 
     version: MemoryVersion
     opened: int | None  # the number of the version that the merging person had opened, if known

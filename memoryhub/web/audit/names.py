@@ -25,8 +25,8 @@ def names_in(
 ) -> dict[str, str]:
     """Return {id: name} for the ids in `inputs` and for `versions`, looked up in the stores of `chains`.
 
-    The name of a memory is its path, the name of a version its number. If an input lists several memories or versions,
-    they are left out.
+    The name of a memory is its path, the name of a version its number. If an input lists several memories or
+    versions, these are left out.
     """
     known = list(inputs)
     values = [value for one in known for value in one.values()]

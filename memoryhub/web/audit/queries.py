@@ -152,7 +152,7 @@ _NOTHING = _Bound(0, datetime.min.replace(tzinfo=UTC))
 
 
 def _bounds(chains: Sequence[str], place: Place | None) -> dict[str, _Bound]:
-    """Return {chain: its last entry before `place`}; without a place, the last entry of each chain."""
+    """Return {chain: its last entry that is older than `place`}; without a place, the last entry of each chain."""
     entries = AuditEntry.objects.filter(chain=OuterRef("pk")).order_by("-at", "-seq")
     if place is not None:
         anchor = AuditEntry.objects.of_chain(place.chain).filter(seq=place.seq).values_list("at", flat=True).first()
@@ -171,7 +171,8 @@ def _bounds(chains: Sequence[str], place: Place | None) -> dict[str, _Bound]:
 
 
 class _Streams:
-    """The matching entries of each chain before a place (if `newest`) or after it, at most `limit` of each chain."""
+    """The matching entries of each chain that are older than a place (if `newest`) or newer than it, at most `limit` of
+    each chain."""
 
     def __init__(self, search: Search, bounds: dict[str, _Bound], limit: int, most: int, *, newest: bool) -> None:
         self.search, self.bounds, self.limit, self.most, self.newest = search, bounds, limit, most, newest

@@ -89,7 +89,8 @@ class Values(dict[str, str]):
 
 
 def _number(value: object) -> int | None:
-    """Return a value if it is a number, else the number of its items, or None."""
+    """Return the number in a value: the value itself if it is a number, or the number of its items. Return None if
+    there is none."""
     if isinstance(value, int):
         return value
     if isinstance(value, list):

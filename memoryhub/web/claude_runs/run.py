@@ -29,10 +29,10 @@ from memoryhub.web.sessions.undone import undone_in
 @require_GET
 @who_may_run
 def page(request: Request, store: MemoryStore, claude_run_id: str) -> HttpResponse:
-    """Show the newest events of a run, or those after the event number `from` in the URL.
+    """Show the newest events of a run, or the events after the event number `from` in the URL.
 
-    With `after`, answer only with the events after that number, or with 204 if the run still has the revision
-    `revision`.
+    With `after` (also the number of an event), answer only with the events after that one, or with 204 if the run
+    still has the revision `revision`.
     """
     run = run_of(store, claude_run_id)
     after = _number(request.GET.get("after"))
@@ -93,7 +93,8 @@ def _complete(items: Sequence[rows.Item], run: ClaudeRun) -> int:
 
 
 def _may_change(event: ClaudeEvent, last: int) -> bool:
-    """Return whether an event can still change; `last` is the last event before an unfinished answer."""
+    """Return whether an event can still change: it is a call that has not ended, or a part of an unfinished answer. The
+    parts of an unfinished answer are the events after the event `last`."""
     waits = event.kind == ClaudeEventKind.CALL and event.seq is None and "answer" not in event.content
     return not event.is_cut and (waits or event.number > last)
 

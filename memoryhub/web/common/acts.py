@@ -6,7 +6,8 @@ from memoryhub.actions.core.audit.commands import COMMANDS
 
 
 def act_words(command: str | None) -> str:
-    """Return short words for a command; without words, the command itself with spaces for underscores."""
+    """Return short words for a command. If there are no words for it, return the command itself with spaces for
+    underscores."""
     if not command:
         return gettext("no command")
     known = COMMANDS.get(command)

@@ -104,7 +104,7 @@ def _above(places: Iterable[str]) -> frozenset[str]:
 
 
 def marks_of(memories: Iterable[Memory], at: datetime, held: Mapping[str, Holds] | None = None) -> dict[str, Marks]:
-    """Return {memory id: its marks}. Holds of stores that are not in `held` are queried."""
+    """Return {memory id: its marks}. `held` is {store: its holds}; the holds of other stores are queried."""
     memories = list(memories)
     if not memories:
         return {}
@@ -126,7 +126,8 @@ def marks_of(memories: Iterable[Memory], at: datetime, held: Mapping[str, Holds]
 
 
 def kept_by(holds: Holds, memory_id: str, path: str) -> str:
-    """Return what keeps a memory, or a directory if `memory_id` is "": `hold`, `pin` or ""."""
+    """Return what keeps a memory: `hold`, `pin` or "". If `memory_id` is "", return what keeps the directory at
+    `path`."""
     if holds.is_empty:
         return ""
     if holds.stops_removal(memory_id, path):

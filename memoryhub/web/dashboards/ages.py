@@ -84,8 +84,11 @@ def over_time(stores: Sequence[str], among: Sequence[Column], now: datetime, lin
 def _decisions(
     stores: Sequence[str], among: Sequence[Column]
 ) -> tuple[list[tuple[str, datetime, str, datetime]], Sequence[Column]]:
-    """Return the decisions (version, time written, decision, time decided), and the columns for which they are
-    complete."""
+    """Return the decisions since the first day of `among`, as (version, time written, decision, time decided).
+
+    If there are more than MOST, the older half of the columns is left out, if necessary several times. The second
+    value is the remaining columns.
+    """
     while len(among) > 1:
         first = ids.derived_id(ids.REVIEW, _midnight(among[0].start), bytes(10))
         found = Review.objects.filter(store__in=stores, pk__gte=first).order_by()
@@ -97,7 +100,8 @@ def _decisions(
 
 
 def _waiting(stores: Sequence[str]) -> tuple[list[tuple[str, datetime]], bool]:
-    """Return (version, time written) for the versions that await review, and whether there are more than MOST."""
+    """Return (version, time written) for the versions that await review, and whether there are more than MOST. If there
+    are more, only the oldest version of each store is returned."""
     found = MemoryVersion.objects.filter(store__in=stores).unreviewed()
     rows = list(found.order_by().values_list("pk", "created_at")[: MOST + 1])
     if len(rows) <= MOST:

@@ -106,7 +106,7 @@ def after(
 @require_safe
 @signed_in
 def letter(request: Request, group: str) -> HttpResponse:
-    """Show the letter of the erasures with the id `group`, for the stores that the person administers."""
+    """Show the letter of the erasures that have the common id `group`, for the stores that the person administers."""
     stores = {store.id: store for store in MemoryStore.objects.administered_by(person(request))}
     return _show(request, stores, group, {}, {})
 

@@ -44,7 +44,7 @@ def receipts(request: Request, store: MemoryStore) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @signed_in
 def every_receipt(request: Request) -> HttpResponse:
-    """List the receipts of the stores that the person administers, newest first. On POST, verify a document."""
+    """List the receipts of the stores that the person administers, newest first. On POST, verify a pasted document."""
     stores = MemoryStore.objects.administered_by(person(request))
     if not stores.exists():
         raise PermissionDenied

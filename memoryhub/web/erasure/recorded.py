@@ -10,7 +10,8 @@ from memoryhub.models import AuditEntry, MemoryStore, Receipt, User
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A receipt of a store, with facts from its audit entry. Without the entry, only the person's name is known."""
+    """A receipt of a store, with facts from its audit entry. If this entry was removed, only the name of the person is
+    known."""
 
     receipt: Receipt
     store: MemoryStore

@@ -1,4 +1,4 @@
-"""The lists of findings, of all stores of a person or of one."""
+"""The lists of findings: of all stores of a person, or of one store."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -173,7 +173,8 @@ def of(memory: Memory, first: int | None = None, here: int | None = None) -> Lif
 
 
 def _versions(memory: Memory) -> list[_Version]:
-    """Return at most VERSIONS versions, in order, evenly spaced and with the newest."""
+    """Return at most VERSIONS versions, in order. If the memory has more, they are evenly spaced and include the
+    newest."""
     found = MemoryVersion.objects.of_memory(memory).order_by("number")
     counts: dict[int, int] = {}
     if memory.version_count > VERSIONS:

@@ -37,7 +37,7 @@ class Asked:
 
 
 def ask_reason(form: forms.Form, needed: NeedsReason) -> None:
-    """Attach the findings, with masked values, and a field for the reason to the form, as `form.asked`."""
+    """Attach to the form, as `form.asked`, the findings with masked values, and a field for the reason."""
     count = len(needed.spans) + len(needed.path_spans)
     found = tuple(islice(_found(needed), SHOWN))
     form.asked = Asked(found, count - len(found), "asked" in form.data)  # type: ignore[attr-defined]
@@ -58,8 +58,8 @@ def _one(text: str, span: Span, line: int | None) -> Found:
 
 
 def said_of_masked(kinds: tuple[str, ...]) -> str:
-    """Return a sentence for after a save: how many passages were masked, of which kinds. Return "" if `kinds` is
-    empty."""
+    """Return a sentence that is shown after a save: how many passages were masked, and of which kinds. Return "" if
+    `kinds` is empty."""
     if not kinds:
         return ""
     named = ", ".join(sorted({findings_words.label(kind) for kind in kinds}))

@@ -171,7 +171,8 @@ def _acts(store_id: str, path: str) -> dict[str, str]:
 
 
 def _deleted(store: MemoryStore, memory_id: str) -> dict[str, object] | None:
-    """Return a deleted memory with the version that a restore would bring back, or None if it has no text."""
+    """Return a deleted memory with the version that a restore would bring back. Return None if the memory cannot be
+    restored."""
     memory = Memory.objects.in_trash().filter(store=store, pk=memory_id).first()
     version = facts.last_with_text(memory) if memory else None
     return {"memory": memory, "version": version} if version else None

@@ -102,7 +102,7 @@ class Past:
         return {path: pk for part in parts for path, pk in live.filter(path__in=part).values_list("path", "pk")}
 
     def _that_remove(self, versions: Mapping[int, Sequence[Made]]) -> set[str]:
-        """Return the ids of the versions that removed, or may have removed, lines of the text before."""
+        """Return the ids of the versions that removed, or may have removed, lines of the previous version."""
         found: set[str] = set()
         edited = (
             (seq, one.id) for seq, made in versions.items() for one in made if one.operation == Operation.MODIFIED

@@ -43,7 +43,7 @@ class Outcome(NamedTuple):
 
 @dataclass(slots=True)
 class Group:
-    """The calls of one agent that one rule would refuse, hold back or hide."""
+    """The calls of one agent that one rule would refuse or hold back, or from which the rule would hide the memory."""
 
     number: int  # of the rule, from 1
     agent: str
@@ -83,7 +83,7 @@ class Replay:
 
     @property
     def daily(self) -> int:
-        """Return how many changes a day would have waited for a person on average; 0 for less than one."""
+        """Return how many changes per day would have waited for a person, on average; 0 for less than one."""
         return round(self.proposed / DAYS.days) if self.proposed >= DAYS.days else 0
 
 

@@ -199,7 +199,7 @@ def _answered(store: MemoryStore, rules: PathRules, names: Names, asked: Asked) 
 
 
 def _answer_to_agent(store: MemoryStore, decision: Decision, asked: Asked) -> str:
-    """Return the answer to the agent if a rule refuses the change or makes it a proposal, else ""."""
+    """Return the answer that the agent would get if a rule refuses the change or makes it a proposal, else ""."""
     verb = _VERBS[asked.verb]
     if decision.rule is None or decision.hides or verb is None:
         return ""

@@ -107,8 +107,8 @@ def export(request: Request, store: MemoryStore) -> HttpResponse:
 
 
 def tried_with(store: MemoryStore, form: PolicyForm, policy_id: str) -> list[Policy]:
-    """Return the policies after saving a valid form. Its policy replaces the one with the id `policy_id`, or is added
-    without an id."""
+    """Return the policies as they would be after saving a valid form. The form's policy replaces the policy with the id
+    `policy_id`; without an id, it is added."""
     draft = form.settings().as_policy(store.pk, policy_id)
     return policies.instead_of(policies.concerning(store.pk), draft)
 

@@ -124,10 +124,8 @@ def claim_proposal(request: Request, store: MemoryStore, number: int) -> HttpRes
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_store(WHO)
 def undo_decision(request: Request, store: MemoryStore, seq: int) -> HttpResponse:
-    """Ask for confirmation; on POST, undo the decision of the entry `seq`: its versions await review again.
-
-    With `only` in the form, undo it for this version only.
-    """
+    """Ask for confirmation; on POST, undo the decision of the entry `seq`: its versions await review again. With a
+    version in the form field `only`, undo the decision for this version only."""
     if seq > LAST_SEQ:
         raise Http404
     if request.method != "POST":

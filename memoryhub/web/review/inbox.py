@@ -139,7 +139,7 @@ def _with_place(found: Page, waiting: Proposals) -> Page:
 
 def _of_others(wanted: Filter, stores: Sequence[str]) -> list[tuple[User, int]] | None:
     """Return (person, number of assigned reviews) of the other reviewers, or None if the filter shows more than the
-    person's own."""
+    person's own reviews."""
     return assignments.of_each(stores) if wanted.values == {"is": MINE} else None
 
 

@@ -130,8 +130,8 @@ def found_in(verb: Verb, parts: Iterable[Part]) -> int:
 
 
 def claims_on(parts: Iterable[Part], user: User) -> list[dict[str, Any]]:
-    """Return the other people who are looking at the memories, as dictionaries: the person (`by`) and how many memories
-    (`count`)."""
+    """Return the other people who are looking at the memories, as dictionaries: the person (`by`), and the number of
+    memories (`count`) at which the person is looking."""
     people: Counter[User] = Counter()
     for part in parts:
         claims = Claim.objects.open(timezone.now()).filter(store=part.store).exclude(by=user).select_related("by")

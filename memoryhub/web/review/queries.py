@@ -47,7 +47,7 @@ class Place(NamedTuple):
 
 
 class Row(NamedTuple):
-    """The columns of a version for filtering and ordering. For a proposal, `seq` is its number."""
+    """The columns of a version that filtering and ordering need. For a proposal, `seq` is its number."""
 
     store: str
     seq: int
@@ -242,7 +242,7 @@ class _Stream:
         return self._near_path().order_by().values("pk")[: FEW + 1].count() <= FEW
 
     def _near_path(self) -> MemoryVersionQuerySet:
-        """Return the versions in a range of paths that has the path and everything in it."""
+        """Return the versions in a range of paths that includes the filter's path and everything under it."""
         path = self.wanted.path or ""
         return MemoryVersion.objects.filter(store_id=self.store, path__gte=path, path__lt=path + "0")
 

@@ -42,12 +42,13 @@ class Query(KeyValues):
 
     @classmethod
     def takes(cls, word: Word) -> bool:
-        """Return True: a word that only looks like a filter (`http://…`) is searched for."""
+        """Return True for every word: a word that only looks like a filter (`http://…`) is searched for, too."""
         return True
 
     @classmethod
     def _term(cls, word: Word) -> Term:
-        """Return a word as a term, without the root of the memory tool."""
+        """Return a word as a term. If the word is a path that begins with the root of the memory tool, this root is
+        left out."""
         term = super(Query, cls)._term(word)
         below = term.value.removeprefix(f"{ROOT}/")
         is_path = not term.key and not word.is_quoted and below not in ("", term.value)

@@ -233,7 +233,8 @@ def _looked_at(wanted: Wanted, store: str, rows: Sequence[Row]) -> Iterator[tupl
 
 
 def _texts(store: str, rows: Sequence[Row], masked: bool) -> dict[str, str]:
-    """Return {text id: text} of the first rows: up to BATCH_ROWS and BATCH_BYTES, but at least one."""
+    """Return {text id: text} of the first rows: at most BATCH_ROWS texts, which have at most BATCH_BYTES together
+    unless there is only one."""
     ids: list[str] = []
     size = 0
     for row in rows[:BATCH_ROWS]:

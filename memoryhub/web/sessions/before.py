@@ -22,10 +22,8 @@ class Before:
 
 
 def sessions_before(session: Session, stores: Sequence[MemoryStore]) -> Iterator[Before]:
-    """Yield for each store the newest older session of the same agent, in at most MOST_STORES stores.
-
-    A store without such a session is left out.
-    """
+    """Yield for each store the newest earlier session of the same agent, in at most MOST_STORES stores. A store without
+    such a session is left out."""
     earlier = Session.objects.filter(agent=session.agent_id, pk__lt=session.pk).newest().values("pk")[:LOOKED_AT]
     for store in stores[:MOST_STORES]:
         acts = AuditEntry.objects.filter(chain=store.pk, session=OuterRef("pk")).order_by("-seq").values("seq")[:1]

@@ -260,7 +260,8 @@ def _wrote(entry: AuditEntry) -> bool:
 
 
 def is_proposal(beginning: str | None) -> bool:
-    """Return whether a change became a part of a proposal. `beginning` is the start of its answer's JSON."""
+    """Return whether a change became a part of a proposal. `beginning` is the beginning of the answer to the call, as
+    JSON."""
     return (beginning or "").removeprefix('"') == PROPOSED
 
 

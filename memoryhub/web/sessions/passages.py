@@ -27,7 +27,8 @@ Read = tuple[Hashable, MemoryVersion, tuple[int, int]]
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """Some lines of a text as HTML, with the number of the first line. `hidden` counts further lines that were read."""
+    """Some lines of a text as HTML, with the number of the first line. `hidden` counts the lines that were read but are
+    not shown."""
 
     first: int
     lines: Sequence[SafeString]

@@ -46,7 +46,7 @@ _LAST = "sesn_~"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A session in a store's list. Its first COUNTED calls in the store are counted."""
+    """A session in a store's list. Only the first COUNTED calls of the session in the store are counted."""
 
     session: Session
     first_seq: int

@@ -22,7 +22,8 @@ from memoryhub.web.undo.summary import brief_rows
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The choices that a request makes. `sent` are its ticks, perhaps for writes that are no longer listed."""
+    """The choices that a request makes. `sent` are the ticks in the request, some of which may be for writes that are
+    no longer listed."""
 
     given: Given
     sent: Ticks

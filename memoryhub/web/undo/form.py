@@ -1,7 +1,7 @@
 """The choices that a person makes on a preview, and the words for them.
 
 A form posts only choices that differ from the proposed ones. The first MOST_ASKED problems have their own buttons; the
-later ones share one set.
+later problems share one set of buttons.
 """
 
 from collections import Counter

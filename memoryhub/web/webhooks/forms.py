@@ -131,8 +131,8 @@ class WebhookForm(forms.Form):
         return before is not None and before.may_be_private and before.url == self.cleaned_data.get("url")
 
     def chosen(self) -> list[str]:
-        """Return the names of the ticked events: the submitted ones, those of the webhook, or the defaults for a new
-        webhook."""
+        """Return the names of the ticked events. In a submitted form, these are the submitted events. Otherwise, they
+        are the events of the webhook, or the defaults for a new webhook."""
         if self.is_bound:
             getlist = getattr(self.data, "getlist", None)
             ticked: Sequence[str] = getlist("events") if getlist else self.data.get("events", [])

@@ -15,7 +15,7 @@ from memoryhub.actions.core.hub.disk_space import DiskFull
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Answer 400; the page explains only a form that was too large."""
+    """Answer 400. The page explains the error only if a form was too large."""
     if isinstance(exception, RequestDataTooBig | TooManyFieldsSent | TooManyFilesSent):
         return render(request, "common/errors/form_too_large.html", status=400)
     return defaults.bad_request(request, exception)

@@ -127,7 +127,7 @@ class KeyValues:
         return ({"q": bar} if bar else {}) | given
 
     def query(self, **changes: str | None) -> str:
-        """Return the query string of the page after `changes`, without the question mark. A change to None removes a
+        """Return the query string of the page after `changes`, without the question mark. A change to None removes the
         parameter."""
         ours = {key: value or "" for key, value in changes.items() if base(key) in self.KEYS}
         others = {**self.shown_layout(), **{key: value for key, value in changes.items() if key not in ours}}
@@ -182,7 +182,7 @@ class KeyValues:
 
     @classmethod
     def _typed(cls, written: str, user: User | None) -> list[Term]:
-        """Return the words in the filter bar, with keys where they have one. Raises Malformed for an unknown key."""
+        """Return the words in the filter bar, each with its key if it has one. Raises Malformed for an unknown key."""
         words = [word for word in words_in(written) if word.key or word.text.strip()]
         parts = understood(words, frozenset(cls.KEYS), names_for(user), cls.VERBS)
         _check_verbs(parts)

@@ -89,7 +89,8 @@ OF_VIEWS = {
 
 
 def place_of(match: ResolverMatch | None) -> tuple[str, str]:
-    """Return the document and its section about the page of the address `match`. For None, return BEGINNING."""
+    """Return the document and the section that belong to the page of the address `match`. For None, return
+    BEGINNING."""
     if match is None:
         return BEGINNING
     if (topic := match.kwargs.get("topic")) in DOCUMENTS:

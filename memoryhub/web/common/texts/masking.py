@@ -26,7 +26,7 @@ own."""
 
 @dataclass(frozen=True, slots=True)
 class Cover:
-    """What to mask and to label in the texts of one memory. It is false if nothing is masked."""
+    """What to mask and to label in the texts of one memory. A cover is false if nothing is masked."""
 
     masked: frozenset[str] = frozenset()  # kinds to mask
     pointed: frozenset[str] = frozenset()  # kinds to label

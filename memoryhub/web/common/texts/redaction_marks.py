@@ -18,7 +18,7 @@ class Mark:
 
 
 def mark_of(version: MemoryVersion, entries: Mapping[int, AuditEntry]) -> Mark | None:
-    """Return the mark of a redacted version, or None if the version was not redacted. `entries` are by seq."""
+    """Return the mark of a redacted version, or None if the version was not redacted. `entries` is {seq: entry}."""
     if version.redacted_seq is None and version.redacted_at is None:
         return None
     whole = version.redacted_at is not None

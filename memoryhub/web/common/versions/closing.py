@@ -1,4 +1,4 @@
-"""Findings that an act closes: the act removed their text from the memory, so only older versions still have the text."""
+"""Findings that an act closes: the act removed their text from the memory, so only older versions still have it."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -61,8 +61,8 @@ def closed_by(store_id: str, states: Mapping[str, State], but: str = "") -> list
 
 
 def after(request: Request, store_id: str, seq: int) -> SafeString:
-    """Return sentences on the findings that the act with the entry `seq` closed; "" if there are none. They also say
-    how to erase the texts."""
+    """Return sentences on the findings that the act with the entry `seq` closed, and on how to erase their texts.
+    Return "" if the act closed no finding."""
     entry = AuditEntry.objects.of_chain(store_id).filter(seq=seq + 1, command="resolve_finding").first()
     told: dict[str, Any] = json.loads(entry.input or "{}") if entry else {}
     ids = told.get("before", {}).get("open", ()) if told.get("entry") == seq else ()

@@ -27,7 +27,7 @@ SHADES = 6
 
 @dataclass(frozen=True, slots=True)
 class Authorship:
-    """A version with its author, its session (id and name) and the person's note."""
+    """A version with its author, its session (id and name) and the note in its audit entry."""
 
     row: Row
     kind: str = ""

@@ -125,7 +125,7 @@ def lacks_memories(store_id: str, seq: int) -> bool:
 
 
 def _lacking(store_id: str, seq: int) -> set[str]:
-    """Return the ids of memories whose version that was current after the entry `seq` has been removed."""
+    """Return the ids of the memories that have lost the version that was current after the entry `seq`."""
     gone = Redaction.objects.of_chain(store_id).removed().filter(entry_seq__lte=seq).order_by("-entry_seq")
     ends = gone.values_list("memory", "superseded_seq")[:MOST_LOOKED]
     return {memory for memory, end in ends if memory and end is not None and end > seq}

@@ -38,7 +38,8 @@ class Write(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The answers that a session got, or an agent or person without a session, newest first."""
+    """The answers that one reader got, newest first. The reader is a session, or an agent or a person without a
+    session."""
 
     seen: Sequence[Seen]  # the first SHOWN answers
     rest: int  # the number of further answers
@@ -125,8 +126,8 @@ def _group(
 
 
 def other_stores(sessions: Collection[str], store: MemoryStore, user: User) -> dict[str, list[MemoryStore]]:
-    """Return {session id: other visible stores with entries of the session}. At most OTHER_STORES stores are found in
-    all."""
+    """Return {session id: other visible stores with entries of the session}. At most OTHER_STORES stores are found for
+    all sessions together."""
     if not sessions:
         return {}
     acts = AuditEntry.objects.filter(chain=OuterRef("pk"))

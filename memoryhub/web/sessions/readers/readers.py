@@ -147,7 +147,8 @@ def _maker(store: MemoryStore, rows: Iterable[Row], version: MemoryVersion) -> A
 def _unknown(
     store: MemoryStore, rows: Sequence[Row], lines: Mapping[int, LineSet | None], first: int
 ) -> dict[str, object]:
-    """Return, as template context, what cannot be known about the readers; `first` is the first version number."""
+    """Return, as template context, what cannot be known about the readers of the versions `rows`. `first` is the number
+    of the first version that the page is about."""
     return {
         "exports": _exports(store, rows),
         "was_copied": was_copied(store.pk, [row for row in rows if row.number in lines]),
@@ -157,7 +158,8 @@ def _unknown(
 
 
 def _exports(store: MemoryStore, rows: Iterable[Row]) -> list[str]:
-    """Return the commands of later downloads that may have contained one of these versions."""
+    """Return the commands of downloads that may have contained one of these versions, although the entry of the
+    download does not name it."""
     rows = list(rows)
     first = min((row.seq for row in rows), default=LAST_SEQ)
     return handed_out(store.pk, first, [row.id for row in rows])

@@ -120,7 +120,7 @@ def _busiest(store: MemoryStore, now: datetime) -> tuple[int, str]:
 
 @dataclass(frozen=True, slots=True)
 class RefusedKey:
-    """A key with refused calls, because it made too many in a minute."""
+    """A key of which the store refused calls, because the key made too many in a minute."""
 
     name: str  # empty if the key no longer exists
     agent: str

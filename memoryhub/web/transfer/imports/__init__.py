@@ -131,7 +131,8 @@ def item(request: Request, store: MemoryStore, import_id: str, number: int) -> H
 
 
 def _difference(store: MemoryStore, found: ImportItem) -> Any:
-    """Return the diff from the current text at the item's path to the imported one, or None without a current text."""
+    """Return the diff from the current text at the item's path to the imported text, or None if there is no current
+    text."""
     memory = Memory.objects.filter(store=store).at(found.path).select_related("text").first()
     if memory is None or memory.text is None:
         return None
