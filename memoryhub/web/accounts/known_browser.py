@@ -15,7 +15,7 @@ from memoryhub.web.common.request import Request
 from memoryhub.web.common.responses import client_address
 
 MARK = "browser"
-"""The key in the cookie's session under which the id of the row is stored."""
+"""The key in the cookie's session under which the id of the browser's row is stored."""
 
 logger = logging.getLogger(__name__)
 

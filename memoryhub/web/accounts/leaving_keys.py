@@ -78,8 +78,8 @@ class Ending:
     reaching: KeyQuerySet
     sending: WebhookQuerySet
     listed: list[Sending]  # the webhooks that `leaving` made or changed, or may have changed
-    shown: frozenset[str] = frozenset()  # ids on the page
-    ticked: frozenset[str] = frozenset()  # ids on the page
+    shown: frozenset[str] = frozenset()  # the ids of the keys and webhooks on the page
+    ticked: frozenset[str] = frozenset()  # the ids of those that are ticked on the page
     revoked: list[Key] = field(default_factory=list)  # the keys that have ended
     paused: list[Webhook] = field(default_factory=list)  # the webhooks that have ended
 

@@ -24,9 +24,9 @@ class Scope:
     """The memory stores that a key can access."""
 
     every: bool  # all stores
-    stores: tuple[MemoryStore, ...]  # the listed stores
+    stores: tuple[MemoryStore, ...]  # the stores that are listed
     more: int  # how many further stores the person may see
-    has_others: bool  # there are stores that the person may not see
+    has_others: bool  # the key can also access stores that the person may not see
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +46,8 @@ class KeyRow:
     scope: Scope
     status: str
     may_revoke: bool
-    refused: Refused | None = None  # too many calls in a minute, in the last REFUSED_DAYS days
-    tried: datetime | None = None  # the time of the newest request after the key's end
+    refused: Refused | None = None  # calls of the last REFUSED_DAYS days
+    tried: datetime | None = None  # the time of the newest request after the key had ended
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,8 +63,8 @@ class Page:
     """Entries, newest first."""
 
     entries: Sequence[AuditEntry]
-    newer: str | None  # the place of the page with newer entries, or None
-    older: str | None  # the place of the page with older entries, or None
+    newer: str | None  # the place at which the page of newer entries begins, or None
+    older: str | None  # the place at which the page of older entries begins, or None
     reached: AuditEntry | None = None  # the last scanned entry, if the search ended early
 
 

@@ -40,7 +40,7 @@ class Thread:
     lines: Lines | None
     is_closed: bool = False  # the page shows only a link to the conversation
     agent: Agent | None = None  # can be notified of a further comment
-    notes: Mapping[str, Note] = field(default_factory=dict)  # by comment
+    notes: Mapping[str, Note] = field(default_factory=dict)  # the notes to agents, by comment
     # the mentioned people who can no longer read a comment, by comment
     gone: Mapping[str, Sequence[User]] = field(default_factory=dict)
 

@@ -46,7 +46,7 @@ class Marks:
     waits: bool = False  # a version awaits review
     found: str = ""  # `open` or `dismissed` findings
     flagged: bool = False
-    kept: str = ""  # by a `hold` or a `pin`
+    kept: str = ""  # what keeps the memory or directory: `hold`, `pin` or empty
     talk: bool = False  # a conversation is not resolved
     is_directory: bool = False
 

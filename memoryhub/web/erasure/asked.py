@@ -28,8 +28,8 @@ class Searched:
     """The result of the search of a store."""
 
     terms: tuple[str, ...]  # the texts to erase
-    digest: str  # of their places
-    spellings: tuple[Spelling, ...]  # of these texts that were found
+    digest: str  # a digest of the places of these texts
+    spellings: tuple[Spelling, ...]  # the spellings of these texts that were found
     near: tuple[Spelling, ...]  # similar texts, which are erased only if they are ticked
     places: int
     memories: int
@@ -52,7 +52,7 @@ class Searched:
 class Asked:
     """The texts and the stores of a request, and the results so far by store."""
 
-    group: str  # in the audit entry of each erasure
+    group: str  # the common group in the audit entry of each erasure
     subject: tuple[str, ...]
     stores: tuple[str, ...]
     searched: Mapping[str, Searched] = field(default_factory=dict)

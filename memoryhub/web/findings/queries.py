@@ -47,7 +47,7 @@ class Page:
 
     ids: Sequence[str]
     next: str | None  # where the next page begins, or None at the end
-    stopped: bool = False  # at the limit of scanned findings
+    stopped: bool = False  # the page ended at the limit of scanned findings
 
 
 NOTHING = Page([], None)

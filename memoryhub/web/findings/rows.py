@@ -62,7 +62,7 @@ class Item:
     label: str
     icon: str
     shown: SafeString | None  # None if the text no longer exists or was not read
-    entry: AuditEntry | None  # that made the version, or the entry of its import
+    entry: AuditEntry | None  # the entry that made or imported the version
     origin: Origin | None  # the author of an imported version
     session: str | None
     standing: Standing | None  # the versions known to contain the value

@@ -41,7 +41,7 @@ class Options:
 
     old: int  # 0 for a comparison with an empty text
     new: int
-    name: str = ""  # in the URL in place of `old`
+    name: str = ""  # the text in the URL in place of the number `old`
     mode: str = "unified"
     ignore_whitespace: bool = False
     whole: bool = False

@@ -20,7 +20,7 @@ class Facts:
     read: AuditEntry | None  # the entry of the last read by an agent
     creator: Origin | None = None  # the author of the first version, if it was imported
     changer: Origin | None = None  # the author of the newest version, if it was imported
-    agents: Sequence[Agent] = ()  # that wrote the memory, if there are several
+    agents: Sequence[Agent] = ()  # the agents that wrote the memory, if there are several
 
 
 def find(store: MemoryStore, memory_id: str, *, live: bool = True) -> Memory:

@@ -45,7 +45,7 @@ class Outcome(NamedTuple):
 class Group:
     """The calls of one agent that one rule would refuse or hold back, or from which the rule would hide the memory."""
 
-    number: int  # of the rule, from 1
+    number: int  # the number of the rule, from 1
     agent: str
     is_refusal: bool
     hides: bool = False

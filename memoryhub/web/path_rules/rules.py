@@ -62,9 +62,9 @@ class LinesNow:
     chosen."""
 
     address: str
-    first: int = 0  # 0 if no line is left
+    first: int = 0  # 0 if none of the lines is left
     last: int = 0
-    is_text_gone: bool = False  # this text no longer exists, so every line is protected
+    is_text_gone: bool = False  # the chosen text no longer exists, so every line is protected
 
     @property
     def is_protected(self) -> bool:

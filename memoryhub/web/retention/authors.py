@@ -16,7 +16,7 @@ class Saved:
     """A policy with the name that it had at a past moment."""
 
     name: str
-    entry: AuditEntry  # that created the policy, or changed it last before that moment
+    entry: AuditEntry  # the entry that created the policy, or changed it last before that moment
     is_new: bool  # `entry` created the policy
     url: str  # of the entry's page
 

@@ -33,7 +33,7 @@ class Row:
     memories: int
     unread_since: datetime | None
     unchanged_since: datetime | None
-    begun: datetime | None  # created or restored
+    begun: datetime | None  # when the memory was created or restored
     overdue: int  # a number of items
 
 

@@ -62,7 +62,7 @@ class Work:
     total: int = 0  # versions to decide; 0 if there were too many to count
     place: str = ""  # where the next piece begins
     done: int = 0  # decided versions
-    entries: tuple[tuple[str, int], ...] = ()  # of the decided versions
+    entries: tuple[tuple[str, int], ...] = ()  # the audit entries of the decisions
 
     @classmethod
     def of(cls, request: Request, verb: Verb) -> "Work":

@@ -63,7 +63,7 @@ class Page:
 
     rows: Sequence[Row]
     next: str | None  # where the next page begins, or None at the end
-    stopped: bool  # at the limit of scanned versions
+    stopped: bool  # the page ended at the limit of scanned versions
 
 
 class Beside(Protocol):

@@ -44,7 +44,7 @@ class Call:
 
     entry: AuditEntry
     store: MemoryStore
-    version: MemoryVersion | None  # that the call read or made; None for no version or several
+    version: MemoryVersion | None  # the version that the call read or made; None for no version or several
     version_url: str
     memory_url: str | None
     error: str

@@ -137,7 +137,7 @@ class _Seen:
     store: MemoryStore
     calls: Mapping[str, Sequence[_Call]]  # by version id, newest first
     looked: Sequence[str]  # the version ids to consider
-    versions: Mapping[str, MemoryVersion]  # those of them that exist
+    versions: Mapping[str, MemoryVersion]  # those of these versions that still exist
     totals: Mapping[str, int]  # the line counts of the versions
     cut: bool  # there may be more versions
 

@@ -25,8 +25,8 @@ NAMED = 2
 class Spread:
     """Who has read a text, and what they wrote afterwards."""
 
-    sessions: int  # that have read the text, without the one that wrote it
-    agents: int  # that have read the text without a session
+    sessions: int  # the sessions that have read the text, without the one that wrote it
+    agents: int  # the agents that have read the text without a session
     written: Sequence[Write]  # by these sessions, one write for each path, oldest first
     more: bool  # there may be further readers
     more_written: bool  # there may be further writes

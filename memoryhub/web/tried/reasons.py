@@ -26,7 +26,7 @@ class Reason:
     """A sentence on why an answer differs."""
 
     words: str
-    seq: int | None = None  # of the entry that the sentence is about
+    seq: int | None = None  # the entry that the sentence is about
     rule_url: str = ""  # the page that shows the path rule
 
 

@@ -28,11 +28,11 @@ MOST_LATER = 5
 class Wanted:
     """The diffs that a URL asks for."""
 
-    memory: str = ""  # if the URL asks for a single diff
-    before: bool = False  # this diff leads to the text before the change
+    memory: str = ""  # the memory of the diff, if the URL asks for a single one
+    before: bool = False  # this single diff leads to the text before the change
     after: int = 0  # the number of rows to skip
     query: str = ""  # the rest of the query string
-    path: str = ""  # of the page's URL
+    path: str = ""  # the path in the page's URL
 
     @classmethod
     def of(cls, given: QueryDict, path: str = "") -> "Wanted":

@@ -108,7 +108,7 @@ MOST_READ, MOST_NAMED = 1_000, 20
 class Lost:
     """Which of the versions that some entries made have been removed."""
 
-    memories: Sequence[Memory] = ()  # that still exist, and have lost such versions
+    memories: Sequence[Memory] = ()  # existing memories that have lost such versions
     more: bool = False  # there are further such memories
     entries: bool = False  # some of the entries may have been removed, too
 

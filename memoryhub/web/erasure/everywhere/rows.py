@@ -34,7 +34,7 @@ class StoreRow:
     store: MemoryStore
     searched: Searched
     is_ticked: bool
-    holds: list[Hold]  # that forbid the erasure
+    holds: list[Hold]  # the legal holds that forbid the erasure
     imports: list[Import]  # the open imports that the erasure cancels
 
 

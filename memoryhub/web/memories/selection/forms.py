@@ -40,7 +40,7 @@ class Posted:
     place: str  # the directory of the page
     digest: str  # of the preview; empty if none was shown
     format: str
-    entry: int | None  # that moved the memories to the trash
+    entry: int | None  # the audit entry that moved the memories to the trash
 
     @classmethod
     def of(cls, post: QueryDict) -> "Posted":

@@ -65,7 +65,7 @@ class Recorded:
 
     past: Sequence[Period]
     now: Period | None  # the current period, if there is one
-    always: bool  # since the first of the page's versions was made
+    always: bool  # views were recorded since the first of the page's versions was made
 
     @classmethod
     def of(cls, store: MemoryStore, first: datetime | None) -> "Recorded":
