@@ -84,7 +84,7 @@ class Ending:
     paused: list[Webhook] = field(default_factory=list)  # the webhooks that have ended
 
     def keys(self) -> list[Key]:
-        """Return the keys to revoke, of those that `user` may revoke."""
+        """Return those of the ending keys that `user` may revoke, and remember them as `revoked`."""
         # called while the action holds its locks
         usable = self.reaching.made_by(self.leaving).usable(timezone.now())
         known = Key.objects.filter(pk__in=self.shown).newest()
@@ -134,7 +134,8 @@ def ending_of(request: Request, leaving: User, reaching: KeyQuerySet, sending: W
 def told_of(done: str, leaving: User, ending: Ending, links: int, keys: int, webhooks: int) -> str:
     """Return a message about an act that took a right from `leaving`; the message begins with the sentence `done`.
 
-    `links` is the number of withdrawn invitations. `keys` and `webhooks` are the numbers of those that go on working.
+    `links` is the number of withdrawn invitations. `keys` and `webhooks` are the numbers of keys and of webhooks
+    that go on working.
     """
     revoked, paused = len(ending.revoked), len(ending.paused)
     said = [done]

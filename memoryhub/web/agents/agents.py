@@ -56,7 +56,7 @@ def _matching(user: User, query: str) -> AgentQuerySet:
 @require_POST
 @signed_in
 def table(request: Request) -> HttpResponse:
-    """Download the list of agents as the page shows it with its filter."""
+    """Download the list of agents as the page with its filter shows it."""
     query = without_keys(request.POST.get("q", "")[:254]).replace("\0", "\ufffd").strip()
     found = _matching(person(request), query).order_by("folded_name")
     rows = [

@@ -66,7 +66,7 @@ class Filter(KeyValues):
 
     @classmethod
     def meant(cls, term: Term) -> Term:
-        """Return a filter as it is meant. The value of a `path` filter gets a final slash, because it means a
+        """Return a filter as it is meant. The value of a `path` filter gets a final slash, because the path means a
         directory."""
         return replace(term, value=term.value.rstrip("/") + "/") if base(term.key) == "path" else term
 

@@ -51,7 +51,7 @@ class Thread:
     @property
     def rows(self) -> Sequence[tuple[Comment, Note | None, Sequence[User]]]:
         """Return each comment with its note to an agent (or None), and with the mentioned people who can no longer read
-        it."""
+        the comment."""
         return [(comment, self.notes.get(comment.pk), self.gone.get(comment.pk, ())) for comment in self.comments]
 
     @property

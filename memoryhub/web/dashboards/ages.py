@@ -48,7 +48,7 @@ class Ages:
 
 
 def over_time(stores: Sequence[str], among: Sequence[Column], now: datetime, links: Links) -> Picture:
-    """Return the chart of the age of the backlog of some stores, for the days for which the age is known."""
+    """Return the chart that shows how old the backlog of some stores was, for the days for which this is known."""
     decisions, shown = _decisions(stores, among)
     waiting, is_cut = _waiting(stores)
     waits = list(_waits(decisions, waiting))

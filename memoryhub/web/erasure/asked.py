@@ -75,7 +75,7 @@ class Asked:
 
     @property
     def spellings(self) -> list[Spelling]:
-        """Return the spellings of all searched stores, with the number of their places in all of them."""
+        """Return the spellings of all searched stores, each with the number of its places in all these stores."""
         return _summed(one for result in self.searched.values() for one in result.spellings)
 
     @property

@@ -58,8 +58,8 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class LinesNow:
-    """The current position of the protected lines of a rule. `address` is the URL of the text in which they were
-    chosen."""
+    """The current position of the protected lines of a rule. `address` is the URL of the text in which a person chose
+    the lines."""
 
     address: str
     first: int = 0  # 0 if none of the lines is left

@@ -1,4 +1,7 @@
-"""Comments on the lines of a proposal, shown below the line or, if it is not shown, beside the comparison."""
+"""Comments on the lines of a proposal.
+
+They are shown below the line or, if the line is not shown, beside the comparison.
+"""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence

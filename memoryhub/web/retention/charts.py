@@ -59,7 +59,8 @@ def coming(store_id: str, at: datetime, tried: Sequence[Policy] | None, against_
 
 
 def _picture(name: str, colour: int, title: str, says: str, empty: str, now: Weeks, before: Weeks | None) -> Picture:
-    """Return a chart with a bar for each week of `now`. Its table also has the counts of `before`, if given."""
+    """Return a chart of the counts in `now`, with a bar for each week. The table of the chart also has the counts in
+    `before`, if given."""
     counts, names = [week.count for week in now.weeks], [_week(week.start, week.end) for week in now.weeks]
     drawn = charts.stacked([[count] for count in counts])
     words = _("%(week)s: %(count)s")

@@ -194,7 +194,8 @@ def _outlook(store: MemoryStore | None, tried: Sequence[Policy], policy: str | N
 
 
 def _tried(store: MemoryStore | None, policy: RetentionPolicy | None, settings: PolicySettings) -> list[Policy]:
-    """Return the saved policies with the draft `settings`, which replace `policy` if it is being edited."""
+    """Return the saved policies with the draft `settings`. If `policy` is being edited, the draft replaces that
+    policy."""
     store_id = store.pk if store else None
     return policies.instead_of(policies.concerning(store_id), settings.as_policy(store_id, policy.pk if policy else ""))
 

@@ -1,4 +1,4 @@
-"""The items of the inbox: the change, its author, what the agent had read before, and who else is looking at it."""
+"""The items of the inbox: the change, its author, what the agent had read, and who else is looking at the item."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

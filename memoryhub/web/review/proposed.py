@@ -29,8 +29,8 @@ _SEPARATOR = "~"
 
 
 class Place(NamedTuple):
-    """Where a page begins: a place among the versions (see `queries.page`), and the id of the last proposal before
-    it."""
+    """Where a page begins: a place among the versions (see `queries.page`), and the id of the last proposal before that
+    place."""
 
     versions: str
     proposal: str

@@ -1,4 +1,4 @@
-"""The versions that a search scans, in an order in which it can stop after any version and continue there.
+"""The versions that a search scans, in an order in which the search can stop after any version and continue there.
 
 In each store: live memories by path, then old versions by memory, then the trash, newest deletion first. The cost of a
 read does not depend on the size of the store.

@@ -1,4 +1,4 @@
-"""What was undone of a session: each of its writes, and all of them in each memory store."""
+"""What was undone of a session: for each of its writes, and for all its writes in each memory store."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass

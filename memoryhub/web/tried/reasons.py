@@ -55,7 +55,7 @@ _GOVERNED = {
 
 
 class Reasons:
-    """Finds the reasons for the different answers of one replay, call by call in their order."""
+    """Finds the reasons why answers of one replay differ from the recorded answers, call by call in their order."""
 
     def __init__(self, store: MemoryStore, session: Session, span: Span, at: datetime) -> None:
         self._store, self._session, self._span, self._at = store, session, span, at

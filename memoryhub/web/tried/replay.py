@@ -1,4 +1,4 @@
-"""Replays the recorded calls of a session without effect, on the store as it was before them, or as it is now."""
+"""Replays the recorded calls of a session without effect, on the store as it was before the calls, or as it is now."""
 
 import json
 import re

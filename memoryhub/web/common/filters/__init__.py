@@ -206,8 +206,8 @@ class KeyValues:
 
     @classmethod
     def takes(cls, word: Word) -> bool:
-        """Return whether `word` is a plain word. It is one if it is in quotes and has no known key, and the page takes
-        plain words."""
+        """Return whether `word` is a plain word: it is in quotes, it has no known key, and the page takes plain
+        words."""
         return word.is_quoted and word.key is None and cls.TAKES_WORDS
 
     @classmethod

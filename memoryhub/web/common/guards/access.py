@@ -24,7 +24,7 @@ StoreView = Callable[Concatenate[Request, MemoryStore, P], HttpResponse]
 @contextmanager
 def refused_if_gone() -> Iterator[None]:
     """Raise Http404 if an action finds that the memory store was deleted, and PermissionDenied if it finds that the
-    person has lost the right to it."""
+    person has lost the right to do the action."""
     try:
         yield
     except NoSuchStore:

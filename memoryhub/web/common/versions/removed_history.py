@@ -27,7 +27,7 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """The start of a chain whose entries up to `seq` were removed; the last of them was written `at` that time."""
+    """The start of a chain whose entries up to `seq` were removed. `at` is the time of the last removed entry."""
 
     seq: int
     at: datetime | None

@@ -120,8 +120,8 @@ class _Store:
             self._add(places, moved)
 
     def _add(self, places: dict[str, int], moved: dict[str, str]) -> None:
-        """Add an index for the memories in `moved`, merged with the newest ones if they are small, and update
-        `places`."""
+        """Add an index for the memories in `moved`, and update `places`. The newest indexes are merged into the new one
+        if they are small."""
         indexes = dict(self.shown.indexes)
         while len(indexes) > 1 and len(indexes[last := max(indexes)]) <= 2 * len(moved):
             old = indexes.pop(last)

@@ -79,10 +79,9 @@ class Recorded:
 @require_GET
 @in_store(Role.VIEWER)
 def readers(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
-    """Show who has read a memory: all its versions, the version with the number `version`, or the line `line` of this
-    version.
+    """Show who has read a memory: all versions, the version with the number `version`, or the line `line` of that version.
 
-    With `finding`, the id of a finding of this version, show the readers of its text in all versions.
+    With `finding`, the id of a finding of that version, show the readers of the finding's text in all versions.
     """
     memory = memory_of(store, memory_id)
     version, problem = picked(memory, request.GET.get("version", ""))
@@ -158,8 +157,8 @@ def _unknown(
 
 
 def _exports(store: MemoryStore, rows: Iterable[Row]) -> list[str]:
-    """Return the commands of downloads that may have contained one of these versions, although the entry of the
-    download does not name it."""
+    """Return the commands of downloads that may have contained one of these versions, although the downloads' entries
+    name none of them."""
     rows = list(rows)
     first = min((row.seq for row in rows), default=LAST_SEQ)
     return handed_out(store.pk, first, [row.id for row in rows])
