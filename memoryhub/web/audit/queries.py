@@ -171,8 +171,8 @@ def _bounds(chains: Sequence[str], place: Place | None) -> dict[str, _Bound]:
 
 
 class _Streams:
-    """The matching entries of each chain that are older than a place (if `newest`) or newer than it, at most `limit` of
-    each chain."""
+    """The matching entries of each chain on one side of a place, at most `limit` of each chain. With `newest`, these
+    are the entries that are older than the place, newest first; otherwise, they are newer, oldest first."""
 
     def __init__(self, search: Search, bounds: dict[str, _Bound], limit: int, most: int, *, newest: bool) -> None:
         self.search, self.bounds, self.limit, self.most, self.newest = search, bounds, limit, most, newest

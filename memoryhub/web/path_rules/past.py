@@ -71,8 +71,8 @@ class Past:
         self._lines = {lines: protected.past_of(lines) for lines in conditions if isinstance(lines, Lines)}
 
     def met(self, entry: Entry, verb: Verb, path: str, version: Made | None) -> Met:
-        """Return the conditions that a change meets. `version` is the version that it made, or None if it was
-        refused."""
+        """Return the conditions that a change meets. `version` is the version that the change made, or None if the
+        change was refused."""
         if not self._conditions:
             return NONE_MET
         if entry.author_id not in self._agents:

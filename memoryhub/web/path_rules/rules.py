@@ -157,7 +157,8 @@ def rules_before(store: MemoryStore, seqs: Collection[int]) -> dict[int, tuple[P
 
 
 def _change(entry: AuditEntry) -> Change | None:
-    """Return the rules before and after an entry, or None if an erasure has masked parts that rules need."""
+    """Return the rules before and after an entry, or None if an erasure has masked parts without which the rules cannot
+    be read."""
     try:
         details = json.loads(entry.input or "{}")
         return of_json(details["before"]).rules, of_json(details["after"]).rules

@@ -24,7 +24,7 @@ MOST = 30
 @require_safe
 @signed_in
 def find(request: Request, store_id: str) -> HttpResponse:
-    """Show the page of the finder, or only the rows for the script, which asks after each keystroke."""
+    """Show the page of the finder. A script, which asks after each keystroke, gets only the rows."""
     if not request.headers.get("HX-Request"):
         return _page(request, store_id)
     seq = cache.last_seq(person(request), store_id)

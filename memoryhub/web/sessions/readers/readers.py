@@ -79,10 +79,8 @@ class Recorded:
 @require_GET
 @in_store(Role.VIEWER)
 def readers(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
-    """Show who has read a memory: all versions, the version with the number `version`, or the line `line` of that version.
-
-    With `finding`, the id of a finding of that version, show the readers of the finding's text in all versions.
-    """
+    """Show who has read a memory: all versions, or only the version `version` (its number), or only its line `line`.
+    With `finding`, the id of a finding of that version, show the readers of the finding's text in all versions."""
     memory = memory_of(store, memory_id)
     version, problem = picked(memory, request.GET.get("version", ""))
     line, no_line = _line(request.GET.get("line", ""), version)
