@@ -1,4 +1,4 @@
-"""The pages about acts that need a second person: all waiting requests, one request with its decision, the setting."""
+"""The pages about acts that need a second person: the list of requests, one request with its decision, the setting."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

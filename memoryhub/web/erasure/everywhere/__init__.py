@@ -97,8 +97,8 @@ def _new(form: QueryDict, stores: Stores) -> Asked:
 
 
 def _answer(request: Request, stores: Stores, listed: Asked) -> HttpResponse:
-    """Do the act of the pressed button, with the current ticks. If the person no longer administers one of the stores,
-    or has changed the ticks, show the list again."""
+    """Do the act of the pressed button, with the current ticks. Show the list again if the person no longer administers
+    one of the stores, or if stores must be searched again because of the ticks."""
     form, before = request.POST, listed.among(stores)
     ticks = (set(form.getlist(name)) for name in ("term", "near", "store"))
     asked = before.ticked(*ticks)
