@@ -15,8 +15,8 @@ def parts_of(url: str) -> SplitResult:
 
 
 def database_of(url: str) -> dict[str, Any]:
-    """Return Django's settings for the URL of a database. A wrong URL gives the dummy backend; a system check reports
-    it."""
+    """Return Django's settings for the URL of a database. For a wrong URL, which a system check reports, they name the
+    dummy backend."""
     try:
         database = dict(dj_database_url.parse(url)) if "," not in parts_of(url).netloc else _with_several_hosts(url)
     except (ValueError, KeyError):

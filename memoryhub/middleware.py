@@ -1,4 +1,4 @@
-"""Middleware. The first of them answers programs; the others, for people, set headers and the time zone of each
+"""Middleware. The first answers programs; the others are for people: they set headers and the time zone of each
 request."""
 
 import secrets
@@ -57,7 +57,7 @@ def request_id(get_response: GetResponse) -> GetResponse:
 
 
 def forwarded_headers(get_response: GetResponse) -> GetResponse:
-    """Remove X-Forwarded-Proto and X-Forwarded-For unless a trusted proxy sent them: any client can write these
+    """Remove X-Forwarded-Proto and X-Forwarded-For unless a trusted proxy sent the request: any client can write these
     headers.
 
     Of several protocols, keep the one that the outermost trusted proxy reports.
@@ -75,8 +75,8 @@ def forwarded_headers(get_response: GetResponse) -> GetResponse:
 
 
 def private_answers(get_response: GetResponse) -> GetResponse:
-    """Forbid browsers and proxies to cache an answer or guess its type. A static file says itself how long it is
-    cached."""
+    """Forbid browsers and proxies to cache an answer or guess its type. A static file has its own header for how long
+    it is cached."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         response = get_response(request)
@@ -88,7 +88,8 @@ def private_answers(get_response: GetResponse) -> GetResponse:
 
 
 def compressed_pages(get_response: GetResponse) -> GetResponse:
-    """Compress pages for browsers that accept it. Django adds random bytes to hide the length of the page."""
+    """Compress pages for browsers that accept it. Django adds random bytes, so that the length does not reveal what is
+    on a page."""
     compressor = GZipMiddleware(get_response)
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
@@ -112,7 +113,11 @@ def no_nul(get_response: GetResponse) -> GetResponse:
 
 
 def no_keys(get_response: GetResponse) -> GetResponse:
-    """Redirect from an address that contains a whole key to a page about it. So no page and no history has the key."""
+    """Redirect from an address that contains a whole key, such as a search for it, to a page that says what to do about
+    the key.
+
+    So no page repeats the key, and no browser keeps it in its history.
+    """
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         if request.method not in ("GET", "HEAD") or not WHOLE.search(request.META.get("QUERY_STRING", "")):
@@ -141,8 +146,11 @@ def content_security_policy(get_response: GetResponse) -> GetResponse:
 
 
 def signed_in_browser(get_response: GetResponse) -> GetResponse:
-    """Sign people out whose session in this browser has ended. After an error of the hub, the sent form may be sent
-    again."""
+    """Sign people out whose session in this browser has ended: by its age, by a pause, or on the page that lists the
+    browsers.
+
+    After an error of the hub, a form that was sent may be sent again.
+    """
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         if request.session.get(SESSION_KEY):
@@ -177,7 +185,7 @@ def time_zone(get_response: GetResponse) -> GetResponse:
 
 
 def final_slash(get_response: GetResponse) -> GetResponse:
-    """For people who are signed in, redirect an address with a slash too many at its end."""
+    """Redirect people who are signed in from an address with a slash too many at its end to the address without it."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         response = get_response(request)
@@ -206,7 +214,10 @@ def wrong_methods(get_response: GetResponse) -> GetResponse:
 
 
 def recorded_views(get_response: GetResponse) -> GetResponse:
-    """Write the audit entry of a page that shows texts of memories. A page that cannot be recorded is not sent."""
+    """Write the audit entry of a page that shows texts of memories, before the page is sent.
+
+    A page that cannot be recorded is not sent.
+    """
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         response = get_response(request)
@@ -220,7 +231,8 @@ def recorded_views(get_response: GetResponse) -> GetResponse:
 def back_to_the_page(get_response: GetResponse) -> GetResponse:
     """After the next sign-in, lead a person back to the page from which the request came.
 
-    This is for requests with an expired sign-in whose own address may be no page.
+    This is for requests with an expired sign-in that ask for a part of a page or send a form: their own address may not
+    be a page.
     """
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
@@ -252,7 +264,7 @@ def _is_for_a_part(request: HttpRequest) -> bool:
 
 
 def answers_to_htmx(get_response: GetResponse) -> GetResponse:
-    """Set `Vary`. For htmx, also redirect when the sign-in has expired, and show errors in the alerts."""
+    """Set `Vary`. For htmx, also redirect when the sign-in has expired, and show the page of an error in the alerts."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         response = get_response(request)

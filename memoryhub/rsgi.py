@@ -1,4 +1,5 @@
-"""The application that granian loads in each worker process of `serve`."""
+"""The application that granian loads in each worker process of `serve`: Django, its web server and the background
+work."""
 
 import gc
 import os

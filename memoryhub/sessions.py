@@ -1,4 +1,4 @@
-"""Browser sessions, stored under a hash, so that no one can sign in with what the database holds."""
+"""Browser sessions, stored under a hash: someone who can read the database cannot sign in with what it holds."""
 
 import hashlib
 from contextlib import suppress
@@ -19,7 +19,7 @@ _SPENT_KEPT = 50
 
 
 def stored(key: str | None) -> str:
-    """Return the key under which a session is stored. `key` is the random key in the cookie."""
+    """Return the key under which a session is stored. `key` is the random key in the browser's cookie."""
     return hashlib.sha256((key or "").encode()).hexdigest()[:40]
 
 
@@ -47,12 +47,12 @@ class SessionStore(db.SessionStore):
             super().delete(stored(key))
 
     spent = ""
-    """The form that this request has spent."""
+    """The form that this request has spent; "" if none."""
 
     def spend(self, form: str) -> bool:
-        """Spend a form that may be sent once, before its act. Return whether it was not spent before.
+        """Spend a form that may be sent only once, before its act. Return whether it was not spent before.
 
-        This is committed at once. Raises SessionInterrupted if the session ended meanwhile.
+        This is committed at once. Raises SessionInterrupted if the session has ended since the request began.
         """
         with writing():
             row = self._locked()
@@ -64,7 +64,7 @@ class SessionStore(db.SessionStore):
         return True
 
     def give_back(self) -> None:
-        """Let the form that this request has spent be sent again, because the hub failed."""
+        """Let the form that this request has spent be sent again, because the hub failed to do the act."""
         form, self.spent = self.spent, ""
         if not form:
             return

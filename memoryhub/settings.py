@@ -17,7 +17,8 @@ from memoryhub.pure.limits import LIMITS
 
 _installed = Path(__file__).resolve().parent / "beside"
 IS_INSTALLED = _installed.is_dir()
-"""Whether this is the package of `make package`. It contains the files that are beside the package in a checkout."""
+"""Whether this program is the installed package of `make package`. Then it contains the files that are beside the
+package in a checkout."""
 
 BASE_DIR = _installed if IS_INSTALLED else Path(__file__).resolve().parent.parent
 DATA_DIR = Path(
@@ -32,14 +33,15 @@ USES_A_HUB = Path(sys.argv[0]).name in ("manage.py", "memoryhub") and sys.argv[1
 
 
 MEMORYHUB_ABSENT_SECRETS: list[str] = []
-"""The variables of secrets that a command did not find. Their values are random; they are not the hub's secrets."""
+"""The environment variables of the secrets that a command did not find. Their values are random; they are not the hub's
+secrets."""
 
 
 def kept_secret(variable: str, file_name: str) -> str:
     """Return the value of an environment variable or, without it, the secret in a file of the data directory.
 
-    A start of the hub creates a missing file (mode 0600). A command gets a random secret instead, and the variable is
-    listed in MEMORYHUB_ABSENT_SECRETS.
+    A start of the hub creates a missing file (mode 0600). A command that needs an existing hub gets a random secret in
+    its place, and the variable is listed in MEMORYHUB_ABSENT_SECRETS.
     """
     if value := secret_in(variable):
         return value
@@ -81,7 +83,8 @@ def make_secret(path: Path) -> None:
 def cookie_names(url: str) -> tuple[str, str]:
     """Return the names of the session and CSRF cookies of a hub at an address.
 
-    On a loopback address, the names contain the port, unless it is 8000: browsers share cookies between ports.
+    On a loopback address, the names contain the port, unless it is 8000: browsers share cookies between ports, so two
+    hubs would sign each other out.
     """
     parts = parts_of(url)
     try:
@@ -99,7 +102,8 @@ def words(variable: str, default: str = "") -> list[str]:
 
 
 def limit_of(variable: str, default: int) -> int | None:
-    """Return a limit from the environment; None for `none`, and the default for an invalid value."""
+    """Return a limit from the environment; None for `none`. For an invalid value it is the default; a system check
+    reports it."""
     value = os.environ.get(variable) or str(default)
     if value == "none":
         return None

@@ -16,7 +16,7 @@ from memoryhub.pure import request_ids
 
 @dataclass(frozen=True, slots=True)
 class ToolUse:
-    """A valid `tool_use` block. `token` and `digest` (of the input) show whether the block has run before."""
+    """A valid `tool_use` block. `token`, with the `digest` of the input, shows whether the block has run before."""
 
     id: str
     input: dict[str, Any]
@@ -31,8 +31,8 @@ class ToolUse:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """The answer to a block, the store's usage after it, and the seq of its entry. `replayed`: the block had run
-    before."""
+    """The answer to a block, the store's usage after it, and the seq of the block's entry. `replayed`: the block had
+    run before."""
 
     tool_use_id: str
     content: str
@@ -63,7 +63,8 @@ def execute(
     counts: int = 1,
     run: Callable[..., Outcome] = calls.call,
 ) -> ToolResult:
-    """Run one block on a store that the caller's key reaches, in its own transaction with its own audit entry.
+    """Run one block on a store that the caller's key reaches, in its own transaction with its own audit entry. Return
+    the result.
 
     An error of the tool is a result too. `session` is the agent's name for its run. `elapsed` returns the microseconds
     since the call arrived. `counts` is how many calls of the key's limit the block uses. Raises `calls.TokenReused`,

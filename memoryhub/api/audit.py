@@ -22,7 +22,7 @@ router = Router()
 
 ENTRIES = "/memory_stores/{memory_store_id}/audit_entries"
 MOST_LOOKED_AT = 5_000
-"""How many entries are scanned for one page."""
+"""The most entries that are scanned for one page."""
 
 MOST_FULL = 20
 SAME = (
@@ -67,7 +67,7 @@ def retrieve_audit_entry(request: HttpRequest, memory_store_id: str, seq: str) -
 
 
 def _search(query: ListEntries) -> Search:
-    """Return the search in the audit for a query."""
+    """Return the search in the audit that a request's query asks for."""
     return Search(
         author=query.actor_id,
         session=query.session_id,
@@ -89,7 +89,7 @@ def _after(last: datetime | None) -> datetime | None:
 
 
 def _whole(store_id: str, entries: list[AuditEntry]) -> list[Json]:
-    """Return the entries as JSON with their long columns, newest first."""
+    """Read entries again, now with their long columns, and return them as JSON, newest first."""
     found = AuditEntry.objects.of_chain(store_id).of_seqs(entry.seq for entry in entries).newest()
     return [as_json(entry, full=True) for entry in found]
 

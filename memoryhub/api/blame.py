@@ -72,7 +72,7 @@ def _blamed(memory: Memory, version: MemoryVersion) -> Json:
 def _stretches(
     origins: Sequence[Origin], by_number: Mapping[int, MemoryVersion], entries: Mapping[int, AuditEntry]
 ) -> Iterator[Json]:
-    """Yield ranges of consecutive lines that one version introduced, in order."""
+    """Yield ranges of consecutive lines, in order. All lines of a range were introduced by one version."""
     first = 1
     for (number, known), group in groupby(origins, key=lambda origin: (origin.number, origin.known)):
         count = sum(1 for _ in group)

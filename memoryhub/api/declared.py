@@ -18,7 +18,7 @@ class NinjaHasChanged(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """One operation: its function, its address under /v1, its methods, and the requirements of its key (`needs`)."""
+    """One operation: its function, its address under /v1, its methods, and what it requires of a key (`needs`)."""
 
     function: Callable[..., Any]
     path: str

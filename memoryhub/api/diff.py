@@ -57,7 +57,8 @@ def _find(store_id: str, version_id: str, asked: Asked) -> MemoryVersion:
 
 
 def _before(version: MemoryVersion, asked: Asked) -> MemoryVersion | None:
-    """Return the previous version that the caller sees; None without one. Raises Problem (400) if it is redacted."""
+    """Return the previous version; None if the caller sees no earlier one. Raises Problem (400) if the previous version
+    is redacted."""
     earlier = MemoryVersion.objects.filter(store_id=version.store_id, memory_id=version.memory_id)
     sight = sight_in(version.store_id, asked.caller.actor, asked.at)
     (found,) = reading.newest_seen(earlier.filter(number__lt=version.number), sight, 1) or (None,)
@@ -93,8 +94,8 @@ def _difference(version: MemoryVersion, before: MemoryVersion | None, context: i
 class _Piece:
     """The part of a comparison that one answer holds: rows, and the gaps between them.
 
-    `at` are the numbers of the last old and the last new line before the part. `following` is the number of rows before
-    the next part; None if this is the last part.
+    `at` are the numbers of the last old and the last new line before the part. `following` is how many rows of the
+    comparison come before the next part; None if this is the last part.
     """
 
     parts: list[Row | Gap] = field(default_factory=list)
@@ -121,7 +122,10 @@ def _piece(diff: Diff, after: int) -> _Piece:
 
 
 def _reached(part: Row | Gap, at: tuple[int, int]) -> tuple[int, int]:
-    """Return the numbers of the last old and new line at the end of `part`. `at` are the numbers before `part`."""
+    """Return the numbers of the last old and the last new line at the end of a row or gap.
+
+    `at` are the numbers of the last old and the last new line before it.
+    """
     if isinstance(part, Gap):
         return part.old_first + part.count - 1, part.new_first + part.count - 1
     return part.old_number or at[0], part.new_number or at[1]

@@ -58,7 +58,8 @@ def answer(request: HttpRequest) -> HttpResponseBase:
 
 
 def _nothing_at(path: str) -> str:
-    """Return the message for an address where nothing is."""
+    """Return the message for an address that does not exist. For an address that ends with `audit`, it says where the
+    audit is."""
     if path.rstrip("/").rpartition("/")[2] == "audit":
         address = PREFIX.rstrip("/") + audit.ENTRIES
         return (

@@ -106,8 +106,8 @@ def retrieve_dream(request: HttpRequest, dream_id: str) -> Json:
 
 @router.post(ONE + "/cancel", auth=needs(Access.MANAGE), response=answers(Dream, 404, 429), summary="Cancel a dream")
 def cancel_dream(request: HttpRequest, dream_id: str) -> Json:
-    """Stops a dream, which then has no result. 200 and no change if it is canceled already; 400 if it is completed or
-    failed."""
+    """Stops a dream, which then has no result. To cancel a canceled dream is 200 and changes nothing; to cancel a
+    completed or failed dream is 400."""
     call = _on(request)
     run = _found(call, dream_id)
     return _as_json([_done(lambda: dreams.cancel(run, call.asked), "The dream has ended: it cannot be canceled.")])[0]
@@ -115,8 +115,8 @@ def cancel_dream(request: HttpRequest, dream_id: str) -> Json:
 
 @router.post(ONE + "/archive", auth=needs(Access.MANAGE), response=answers(Dream, 404, 429), summary="Archive a dream")
 def archive_dream(request: HttpRequest, dream_id: str) -> Json:
-    """Removes a dream that has ended from the list. 200 and no change if it is archived already; 400 if it has not
-    ended."""
+    """Removes a dream that has ended from the list. To archive it again is 200 and changes nothing; a dream that has
+    not ended is 400."""
     call = _on(request)
     run = _found(call, dream_id)
     return _as_json([_done(lambda: dreams.archive(run, call.asked), "The dream goes on: cancel it first.")])[0]
@@ -160,7 +160,11 @@ def _model(body: CreateDream) -> str:
 
 
 def _require_may(request: HttpRequest, call: Call, store_id: str, *, updates: bool) -> None:
-    """Raise Problem (403) if the key may not start the dream. `updates`: the dream changes the memory store itself."""
+    """Raise Problem (403) if the key may not start a dream of the memory store.
+
+    With `updates`, the dream changes the memory store itself; without it, the dream creates a memory store, so the key
+    must reach all stores.
+    """
     why = ""
     if not updates and not keys_and_roles.reaches_all(call.caller):
         why = f"{ALL_STORES} Another key may use `update_existing`."
@@ -172,7 +176,8 @@ def _require_may(request: HttpRequest, call: Call, store_id: str, *, updates: bo
 
 
 def _done(do: Callable[[], ClaudeRun], not_now: str = "") -> ClaudeRun:
-    """Return the run that `do` returns; its errors become Problems. `not_now` is the message for NotNow."""
+    """Return the run that `do` returns; its errors become Problems. `not_now` is the message of the Problem for
+    NotNow."""
     try:
         return do()
     except NoSuchSessions as error:

@@ -1,7 +1,7 @@
 """What the hub does for every operation: checks in a fixed order, values for the function, and its result as JSON.
 
 Operations are declared on Ninja's routers, which make the OpenAPI document. The hub runs the operations itself, because
-Ninja has another order of checks and takes three times as long.
+Ninja makes the checks in another order and takes three times as long.
 """
 
 import inspect
@@ -50,8 +50,8 @@ encode = compact_json.writer()
 class needs:  # noqa: N801 - it reads as a word where an operation is declared
     """What an operation requires of the key.
 
-    `access` is the lowest sufficient access. `session`: requests with a session are allowed. `all_stores`: the key must
-    reach all memory stores; `instead` is a sentence about what other keys may do. `whole`: no path rule may hide
+    `access` is the lowest sufficient access. `session`: a request that names a session may do it. `all_stores`: the key
+    must reach all memory stores; `instead` is a sentence about what other keys may do. `whole`: no path rule may hide
     memories of the store from the key.
     """
 
@@ -176,7 +176,8 @@ class _Run:
 
 
 def _models(view: Callable[..., Any]) -> tuple[tuple[str, type[BaseModel]] | None, tuple[str, type[BaseModel]] | None]:
-    """Return (name, model) of the query parameter, and (name, model) of the body. A missing one is None."""
+    """Return (name, model) of the parameter for the query, and (name, model) of that for the body; None in place of a
+    parameter that the view does not have."""
     query = body = None
     for name, hint in get_type_hints(view, include_extras=True).items():
         if name == "return":

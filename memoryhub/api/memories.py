@@ -44,8 +44,8 @@ def create_memory(request: HttpRequest, memory_store_id: str, query: Query[Chang
 
 @router.get(ALL, auth=needs(Access.READ), response=answers(MemoryPage, 429), summary="List memories")
 def list_memories(request: HttpRequest, memory_store_id: str, query: Query[ListMemories]) -> Json:
-    """Memories in the byte order of their paths. With `depth` 1, memories in subdirectories are grouped into
-    `memory_prefix` items, which are sorted and counted among the memories."""
+    """Memories in the byte order of their paths. With `depth` 1, the memories of each subdirectory are replaced by one
+    `memory_prefix` item; these items are sorted and counted like memories."""
     full = query.view == "full"
     filters = {"store": memory_store_id, "prefix": query.path_prefix, "depth": query.depth, "view": query.view}
     after = cursors.decode("memories", filters, query.page, (str,))
@@ -80,9 +80,9 @@ def retrieve_memory(request: HttpRequest, memory_store_id: str, memory_id: str, 
 def update_memory(
     request: HttpRequest, memory_store_id: str, memory_id: str, query: Query[ChangedView], body: UpdateMemory
 ) -> Json:
-    """Changes the text, the path or both, as one version; the id stays. With a `precondition`, 409 if the memory's text
-    has another digest, unless path and text already are what the request asks for. A request that changes nothing is
-    200 and makes no version. With `view=full`, the text of a request without `content` counts as read."""
+    """Changes the text, the path or both, as one version; the id stays. 409 if the memory's text does not have the
+    digest in `precondition`, unless path and text already are what the request asks for. A request that changes nothing
+    is 200 and makes no version. With `view=full`, the text of a request without `content` counts as read."""
     if body.content is None and body.path is None:
         raise Problem.invalid("An update needs `content`, `path` or both.")
     expected = body.precondition.content_sha256 if body.precondition else None

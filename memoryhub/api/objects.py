@@ -14,7 +14,7 @@ Json = dict[str, Any]
 
 
 def directory_of(prefix: str | None) -> str:
-    """Return the path of the directory that `prefix` names. Raises Problem (400) if it is not valid."""
+    """Return the path of the directory that a `path_prefix` names. Raises Problem (400) if it is not valid."""
     if prefix is None or prefix == "/":
         return paths.ROOT_DIRECTORY
     if not prefix.endswith("/"):
@@ -23,7 +23,7 @@ def directory_of(prefix: str | None) -> str:
 
 
 def memory(store_id: str, facts: MemoryTold, *, full: bool) -> Json:
-    """Return the JSON of a memory. Its text is included only if `full`."""
+    """Return the JSON of a memory. The text is included only if `full`."""
     return {
         "type": "memory",
         "id": facts.id,
@@ -39,7 +39,7 @@ def memory(store_id: str, facts: MemoryTold, *, full: bool) -> Json:
 
 
 def memory_prefix(path: str) -> Json:
-    """Return the JSON of a directory that a list shows in place of its memories. `path` ends with a slash."""
+    """Return the JSON of a directory, which a list shows in place of the memories in it. `path` ends with a slash."""
     return {"type": "memory_prefix", "path": path}
 
 
@@ -67,7 +67,7 @@ def memory_version(store_id: str, facts: VersionTold) -> Json:
 
 
 def _author(facts: VersionTold) -> Json | None:
-    """Return who wrote a version, also for an imported version. Return None for the hub itself or an unknown author."""
+    """Return who wrote a version, also an imported one, as JSON. None if the author is the hub itself or unknown."""
     if facts.origin is None:
         return actor(facts.kind, facts.actor, facts.session)
     return of_origin(json.loads(facts.origin))

@@ -74,7 +74,8 @@ def _flag(value: Any) -> Any:
 
 
 def _moment(value: Any) -> Any:
-    """Return a text with an RFC 3339 time as a datetime in UTC. Other values are returned unchanged."""
+    """Return a text with an RFC 3339 time as a datetime in UTC. Its `+` may have arrived as a space. Values of other
+    types are returned unchanged."""
     if not isinstance(value, str):
         return value
     match = _MOMENT.fullmatch(value[:-6] + value[-6:].replace(" ", "+"))

@@ -50,7 +50,7 @@ def restore_memory_version(request: HttpRequest, memory_store_id: str, memory_ve
 
 
 def _path(body: bytes) -> str | None:
-    """Return the path in the optional body, or None."""
+    """Return the path in the body, or None. The body is optional."""
     if not body:
         return None
     try:
@@ -65,5 +65,5 @@ def _path(body: bytes) -> str | None:
     summary="Unarchive a memory store",
 )  # fmt: skip
 def unarchive_memory_store(request: HttpRequest, memory_store_id: str) -> Json:
-    """Unarchives a memory store. One that is not archived is returned unchanged."""
+    """Unarchives a memory store. A memory store that is not archived is returned unchanged."""
     return stores.as_json(api.unarchive_store(memory_store_id, call_of(request).asked))

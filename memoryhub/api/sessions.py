@@ -76,7 +76,7 @@ def _own(caller: Caller, stores: MemoryStoreQuerySet) -> SessionQuerySet:
 
 
 def _matching(caller: Caller, reached: MemoryStoreQuerySet, query: ListSessions) -> SessionQuerySet:
-    """Return the agent's sessions that match a query, in the stores of `reached`."""
+    """Return the agent's sessions that match a query and have entries in the stores `reached`."""
     stores = reached if query.memory_store_id is None else reached.filter(pk=query.memory_store_id)
     sessions = _own(caller, stores)
     if query.agent_id is not None:

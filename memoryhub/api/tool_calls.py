@@ -132,7 +132,8 @@ def _without_inputs(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def _refuse_reused_tokens(store_id: str, caller: Caller, tool_uses: list[ToolUse]) -> None:
-    """Raise TokenReused if one of the blocks ran before with another input."""
+    """Raise TokenReused if one of the blocks has run before with another input. This is checked before any block
+    runs."""
     for tool_use in tool_uses:
         if calls.is_reused(store_id, caller.key, tool_use.token, tool_use.digest):
             raise calls.TokenReused(tool_use.token)

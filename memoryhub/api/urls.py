@@ -9,7 +9,7 @@ from memoryhub.api.app import ENDPOINTS
 
 
 def trivial(request: HttpRequest) -> JsonResponse:
-    """Return a constant. Benchmarks compare with it, because the request does no work."""
+    """Return a constant. Benchmarks compare other requests with this one, which does no work."""
     return JsonResponse({"ok": True})
 
 

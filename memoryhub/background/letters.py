@@ -47,7 +47,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A list with a heading."""
+    """A list of lines with a heading."""
 
     title: str
     lines: Sequence[Line]
@@ -55,10 +55,10 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """A message to one address. `act` is the text of its button, and `url` where that leads.
+    """A message to one address. `act` is the text of its button, and `url` the address to which the button leads.
 
-    `ends` is the address at which the receiver ends such messages ("": none). `choose` is the address at which the
-    receiver chooses messages.
+    `ends` is the address at which the receiver ends such messages; "" if there is none. `choose` is the address at
+    which the receiver chooses which messages to get.
     """
 
     to: str
@@ -77,7 +77,7 @@ class Letter:
 
 
 def letter_of(mail: Mail, at: datetime) -> Letter | None:
-    """Return the message as it is to be sent now; None if there is no reason any more to send it."""
+    """Return the message as it is to be sent now; None if there is no longer a reason to send it."""
     if mail.to is not None and not mail.to.is_active:
         return None
     if mail.kind == MailKind.INVITATION:
@@ -140,7 +140,10 @@ def _test(mail: Mail, user: User, at: datetime) -> Letter | None:
 
 
 def _second(mail: Mail, user: User, at: datetime) -> Letter | None:
-    """Return the message about a request for a second person; None if `user` gets none."""
+    """Return the message about an act that needs a second person; None if there is none for `user`.
+
+    While the request waits, the message is for a person who may decide; then it is for the person who asked.
+    """
     request = (
         ActRequest.objects.filter(pk=mail.about, expires_at__gt=at).select_related("asked_by", "decided_by").first()
     )
@@ -186,7 +189,7 @@ def _by(about: About) -> str:
 
 
 def _notice_line(about: About) -> Line:
-    """Return a line with the subject of a notice in words, and with the address of its page."""
+    """Return a line that says what a notice is about, with the address of that page."""
     one = about.notice
     path = name(one.memory.path) if one.memory else ""
     names = {"name": _by(about), "path": path, "number": about.proposal.number if about.proposal else ""}

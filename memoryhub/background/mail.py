@@ -1,4 +1,4 @@
-"""Fills the outbox with what is due, and sends its messages through the mail server, one after another.
+"""Fills the outbox with messages that are due, and sends them through the mail server, one after another.
 
 If the mail server does not answer, the round ends, and everything is tried again later.
 """
@@ -29,12 +29,13 @@ LOOK_EVERY = 60.0
 """Seconds between two searches for digests and warnings that are due."""
 
 LONGEST_ROUND = 120.0
-"""Seconds after which a round begins no further message: another process may send the rest before the lease of this
-round ends."""
+"""Seconds after which a round begins no further message: before its lease ends, after which another process may send
+them."""
 
 
 class Post:
-    """Sends what is in the outbox."""
+    """Sends the messages in the outbox. It remembers when it last searched for messages that are due, and why it could
+    not send."""
 
     def __init__(self, seconds: Callable[[], float] = time.monotonic) -> None:
         self.seconds = seconds
@@ -42,8 +43,10 @@ class Post:
         self.down: JobFailed | None = None
 
     def work(self, now: datetime) -> bool | None:
-        """Do one round; return False if more is to be done soon. Raises JobFailed while the mail server cannot be
-        used."""
+        """Do one round; return False if more is to be done soon.
+
+        Raises JobFailed while the mail server cannot be used.
+        """
         if not outbox.is_on():
             return None
         if self.seconds() - self.looked >= LOOK_EVERY:
@@ -112,7 +115,7 @@ def _letter(mail: Mail, at: datetime) -> Letter | None:
 
 
 def _send(mail: Mail, letter: Letter, server: BaseEmailBackend, at: datetime) -> None:
-    """Send one message, and note the outcome. Raises OSError if the mail server cannot be used."""
+    """Send one message, and save the outcome. Raises OSError if the mail server cannot be used."""
     try:
         message_of(mail, letter, server).send()
     except smtplib.SMTPRecipientsRefused as error:

@@ -22,11 +22,11 @@ from memoryhub.database import connections, pooled
 logger = logging.getLogger(__name__)
 
 FIRST_DELAY, LONGEST_DELAY = 1.0, 600.0
-"""Seconds until the next attempt after the first failure, doubled by each further one, and the longest delay."""
+"""Seconds until the next attempt after the first failure (each further failure doubles them), and the longest delay."""
 NOTE_EVERY = 60.0
-"""Seconds after which a further success is saved."""
+"""Seconds after the last save until a further success is saved."""
 SOON = 0.2
-"""Seconds until the next round if there is more to do; in them, other work takes its turn."""
+"""Seconds until the next round if there is more to do: in this time, other work takes its turn."""
 WAIT = 5.0
 
 Clock = Callable[[], datetime]
@@ -52,7 +52,8 @@ def delay_after(failures: int) -> float:
 
 
 class JobFailed(Exception):
-    """One of several jobs failed; `__cause__` is the error. The next round comes soon."""
+    """One of several jobs failed; `__cause__` is the error. Each job has its own delay, so the next round comes
+    soon."""
 
 
 class Explained(Exception):
@@ -60,8 +61,8 @@ class Explained(Exception):
 
 
 class Report:
-    """Reports the outcome of one kind of work. Each failure is saved. A success is saved after a failure, or after
-    NOTE_EVERY seconds."""
+    """Reports the outcome of one kind of work. Each failure is saved. A success is saved if it is the first after a
+    failure, or NOTE_EVERY seconds after the last save."""
 
     def __init__(self, name: str, clock: Clock = timezone.now, seconds: Seconds = time.monotonic) -> None:
         self.name, self.clock, self.seconds = name, clock, seconds
@@ -75,7 +76,8 @@ class Report:
             self._note(Outcome(self.name, self.clock()))
 
     def failed(self, error: BaseException, longest: float = LONGEST_DELAY) -> float:
-        """Log and save the failure, if it is a new error. Return the seconds to wait: at most `longest`.
+        """Log and save the failure, unless `error` is the same object as last time. Return the seconds to wait: at most
+        `longest`.
 
         After a JobFailed, the wait is at most FIRST_DELAY.
         """
@@ -109,7 +111,8 @@ class Report:
 
 @dataclass(slots=True)
 class Task:
-    """A kind of work. `work` does one round at a moment; it returns False if more work should follow soon.
+    """A kind of work. `work` does one round; its argument is the moment. It returns False if more work should follow
+    soon.
 
     A task with `aside` does not take turns, because it may wait long for something other than the database.
     """

@@ -1,6 +1,6 @@
-"""Django's e-mail backend for SMTP, with a longer wait (PATIENCE) for the server's answer after a message.
+"""Django's e-mail backend for SMTP, which waits longer (PATIENCE) for the server's answer after a message.
 
-RFC 5321 (4.5.3.2.6) asks for this. A client that hangs up too early sends the message twice.
+RFC 5321 (4.5.3.2.6) asks for this: a client that hangs up too early sends the message again, and it arrives twice.
 """
 
 import smtplib

@@ -17,14 +17,15 @@ if TYPE_CHECKING:
     from opentelemetry.sdk.trace import ReadableSpan
 
 BATCH = 500
-"""How many spans are sent at once, and how many entries are read."""
+"""The most spans that are sent at once, and the most entries that are read at once."""
 PATIENCE = timedelta(seconds=30)
-"""How long an entry may take until it is committed."""
+"""The time after which an entry that is still not committed is forgotten."""
 NO_ERROR = ("ok", "proposed")
 
 
 class Spans:
-    """What this process has not sent yet: `noted` entries that have no span, and spans that are `waiting`."""
+    """What this process has not sent yet: `noted` entries for which no span is made yet, and spans that are
+    `waiting`."""
 
     def __init__(self) -> None:
         self.noted: dict[Place, str] = {}
@@ -68,7 +69,8 @@ class Spans:
         return True
 
     def _read(self, now: datetime) -> None:
-        """Make spans of the committed entries. After PATIENCE, forget the entries that are not committed."""
+        """Make spans of the noted entries that are committed. Forget noted entries that are not committed after
+        PATIENCE."""
         places = list(self.noted)[:BATCH]
         found = _entries(places)
         for place in places:
@@ -121,7 +123,8 @@ def _entries(places: Iterable[Place]) -> dict[Place, AuditEntry]:
 
 
 def _attributes(entry: AuditEntry, outcome: str) -> Iterable[tuple[str, str | int]]:
-    """Yield the attributes of a span, without texts and paths: the standard ones, then the hub's own."""
+    """Yield the attributes of a span: those that OpenTelemetry's conventions name, then the hub's own. None has a text
+    or path."""
     yield "gen_ai.operation.name", "execute_tool"
     yield "gen_ai.tool.name", "memory"
     yield "gen_ai.memory.store.id", entry.chain

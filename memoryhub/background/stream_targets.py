@@ -46,7 +46,8 @@ class Standard:
 
 
 class File:
-    """A file, opened for each write, so that it may be moved away. After a write, the lines are on the disk."""
+    """A file. It is opened for each write, so that it may be moved away at any time. After a write, the lines are on
+    the disk."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -65,7 +66,8 @@ class File:
 
 
 class Syslog:
-    """A syslog server: of this machine, or over TCP. Lines may be lost when the connection breaks."""
+    """A syslog server: of this machine, or over TCP. It confirms nothing: lines may be lost when the connection
+    breaks."""
 
     def __init__(self, address: str | tuple[str, int]) -> None:
         self.address = address

@@ -43,11 +43,11 @@ CHECKPOINT_EVERY = 10.0
 """A checkpoint is written after this many entries, or after this many seconds."""
 RUN_FOR = 0.8
 PAUSE = 0.02
-"""Seconds that a round of jobs lasts, and seconds of pause after each of its steps, in which tool calls are
+"""How many seconds a round of jobs lasts, and how long it pauses after each step. In these pauses tool calls are
 answered."""
 RUN_EVERY = 1.0
-"""Seconds between two steps of a retention run while others write: each step keeps all of them waiting, so a few long
-ones are felt by fewer calls than many short ones."""
+"""Seconds between two steps of a retention run while others write. Each step keeps all writers waiting, so fewer calls
+are delayed by a few long steps than by many short ones."""
 SCAN_FOR = 2.0
 """Seconds of a round for scans of the history; half of them are pauses in which calls are answered."""
 
@@ -93,7 +93,7 @@ def runner(clock: Clock = timezone.now, seconds: Seconds = time.monotonic) -> Ru
 
 
 class Checkpoints:
-    """Writes checkpoints of the audit."""
+    """Writes checkpoints of the audit. It remembers when it wrote the last one, and the chains' heads in that one."""
 
     def __init__(self, seconds: Seconds) -> None:
         self.seconds = seconds
@@ -112,7 +112,8 @@ class Checkpoints:
 
 
 class Forgetting:
-    """Deletes rows that are too old. The audit gets an entry for each count of refused requests that is deleted."""
+    """Deletes rows that are too old. Where these are counts of refused requests, the audit gets an entry for each
+    count."""
 
     def __init__(self, seconds: Seconds) -> None:
         self.seconds = seconds
@@ -148,7 +149,8 @@ def scrub(now: datetime) -> None:
 
 
 class Backups:
-    """Makes the planned backups. After a failed attempt, each round raises its error until an attempt succeeds."""
+    """Makes the planned backups. As long as the hub's last attempt has failed, each round raises the error of that
+    attempt."""
 
     def __init__(self) -> None:
         self.failed = JobFailed("backups")
@@ -166,7 +168,7 @@ class Backups:
 
 
 def count(now: datetime) -> bool:
-    """Count new entries for the figures; return False while there are more."""
+    """Count new entries for the figures; return False while there are more to count."""
     if not figures.catch_up():
         return False
     figures.make_lists(now)
@@ -174,20 +176,21 @@ def count(now: datetime) -> bool:
 
 
 def settle_findings(now: datetime) -> bool:
-    """Check resolved findings again, and reopen findings whose value is still there. Return False while more are
-    left."""
+    """Check resolved findings again, and reopen those whose value is still in the memory. Return False while there are
+    more to check."""
     return not unsettled.step(now)
 
 
 def look_at_policies(now: datetime) -> None:
-    """Create the retention runs that are due."""
+    """Create the retention runs that are due by the retention policies."""
     runs.due_runs(now)
 
 
 class Jobs:
     """Works on several jobs in turn: one step of a job, then a pause, then the next job.
 
-    A job that fails is tried again after a growing delay. Meanwhile, each round ends with the job's error.
+    A job that fails is tried again after a growing delay; the other jobs go on. While any job is failing, each round
+    ends by raising that job's error.
     """
 
     def __init__(self, find: Callable[[], Iterable[str]], step: Callable[[str], bool], seconds: float) -> None:
@@ -228,13 +231,17 @@ class Jobs:
 
 
 class OpenRuns:
-    """Finds the retention runs that can go on: the figures have counted all entries up to their start."""
+    """Finds the retention runs that can go on.
+
+    A run begins when the figures have counted all entries up to its start: rows that it removed before would be missing
+    from the figures.
+    """
 
     def __init__(self) -> None:
         self.counted: set[str] = set()
 
     def find(self) -> list[str]:
-        """Return the ids of the runs."""
+        """Return the ids of the retention runs."""
         going_on = runs.going_on()
         if not self.counted.issuperset(going_on) and not figures.catch_up():
             return [run for run in going_on if run in self.counted]

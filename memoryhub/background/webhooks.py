@@ -24,22 +24,26 @@ EVERY = 0.5
 """Seconds between two readings of the audit, unless something wakes the reading thread."""
 
 PAUSE, SHARE, LONGEST = 0.02, 8, 2.0
-"""After each step the reading thread rests. While calls are answered, the rest is SHARE times as long as the step, and
-lasts from PAUSE to LONGEST seconds; so calls get most of the server's time. Otherwise it is as long as the step."""
+"""How long the reading thread pauses after each step: as long as the step took.
+
+While calls are answered, it pauses SHARE times as long, at least PAUSE and at most LONGEST seconds; so calls get most
+of the server's time.
+"""
 
 LATE, HURRY = 8, 1
-"""After LATE steps in a row that did not reach the audit's end, each step reads more, and the rest is only HURRY times
-as long as the step. The audit must not grow faster than it is read."""
+"""After LATE steps in a row that did not reach the audit's end, each step reads more, and the pause is only HURRY times
+as long as the step. Otherwise the audit could grow faster than it is read."""
 
 BREATH = 0.01, 0.03
-"""Seconds between two deliveries to one receiver: three times as long as the first took, but within these bounds."""
+"""The least and the most seconds between two deliveries to one receiver; between these, three times as long as the
+first one took."""
 BREATH_IN_A_HURRY = 0.002
-"""Seconds between two deliveries while a whole batch waits for that receiver."""
+"""Seconds between two deliveries to one receiver while a whole batch waits for it."""
 
 SENDERS = 8
 FOR_FAILING = SENDERS // 2
 IN_A_ROW = 200
-"""How many deliveries of a webhook are sent before another may have the thread."""
+"""How many deliveries of a webhook are sent before another webhook may have the thread."""
 
 TURN = 30.0
 """Seconds after which a webhook begins no further delivery, so that another webhook may have the thread."""
@@ -48,7 +52,7 @@ LONGEST_DELAY = 60.0
 """The longest delay after a failure, in seconds."""
 
 SLOW = 2.0
-"""A receiver that takes this many seconds for each delivery may only use the threads for failing ones."""
+"""A receiver that takes this many seconds for each delivery is served only by the threads for failing webhooks."""
 
 
 def start(stop: threading.Event, report: Report) -> list[threading.Thread]:
@@ -120,7 +124,7 @@ class Dispatcher:
             return True
 
     def _have_threads(self) -> None:
-        """Start threads until there are as many threads as webhooks that are being served."""
+        """Start threads until there are as many threads as webhooks that are to be served."""
         while len(self.threads) < len(self.busy):
             name = f"webhook-sender-{len(self.threads) + 1}"
             thread = threading.Thread(target=self._serve, name=name, daemon=True)
@@ -141,7 +145,10 @@ class Dispatcher:
             self.wake.set()
 
     def _send(self, webhook: str) -> None:
-        """Send the deliveries of a webhook that are due, but begin none after TURN seconds."""
+        """Send the deliveries of a webhook that are due, but begin none after TURN seconds.
+
+        If they took more than SLOW seconds on average, the webhook is treated like a failing one the next time.
+        """
         begun = time.monotonic()
         tries = send.work(
             webhook,
@@ -157,12 +164,17 @@ class Dispatcher:
 
 
 def _rest(seconds: float, share: int) -> None:
-    """Pause after a step that took `seconds`, at most for LONGEST. `share` makes the pause longer under load."""
+    """Pause after a step that took `seconds`: for as long as the step or, while calls are answered, `share` times as
+    long.
+
+    The pause is at most LONGEST seconds.
+    """
     time.sleep(min(max(PAUSE, share * seconds) if transactions.is_busy() else seconds, LONGEST))
 
 
 def _breathe(seconds: float, much_waits: bool) -> None:
-    """Pause between two deliveries. The first took `seconds`. The pause is shorter if `much_waits`."""
+    """Pause between two deliveries to one receiver, of which the first took `seconds`. The pause is shorter if
+    `much_waits`."""
     least, most = BREATH
     time.sleep(BREATH_IN_A_HURRY if much_waits else min(max(least, 3 * seconds), most))
 

@@ -1,6 +1,6 @@
 """Claude's memory tool with its memories in a MemoryHub, for the tool runner of Anthropic's SDK.
 
-The modules here are also the whole of the separately installed package, so they import only the SDK.
+The modules in this package are also installed separately, without the hub, so they import only the SDK.
 """
 
 import json
@@ -51,8 +51,9 @@ class HubError(Exception):
     """The hub refused a call, or the outcome of the call is unknown. An error of the tool itself is a ToolError
     instead.
 
-    `status` and `type` are from the hub's answer (None: no answer came). `request_id` names the request in the hub's
-    log. If a message had too many calls, `most_calls` is how many the memory store allows.
+    `status` and `type` are from the hub's answer; they are None if no answer came. `request_id` names the request in
+    the hub's log. If a message had more calls than the memory store allows in one message, `most_calls` is how many it
+    allows.
     """
 
     most_calls: int | None = None
@@ -68,7 +69,8 @@ class HubMemoryTool(BetaAbstractMemoryTool):
     """The memory tool on one memory store of a hub.
 
     `session` names the agent's run in the audit (1 to 128 visible ASCII characters). The client retries as the SDK
-    does. A retried call runs only once. Redirects are not followed, because only the hub may receive a memory.
+    does; a call whose answer was lost runs only once. Redirects are not followed, because only the hub may receive a
+    memory.
     """
 
     def __init__(
@@ -101,7 +103,7 @@ class HubMemoryTool(BetaAbstractMemoryTool):
         return cls(**_with_environment(options))
 
     def call(self, input: object) -> str:
-        """Run one command as the model sent it; the hub checks it."""
+        """Run one command as the model sent it. The hub checks the command."""
         return self._run(_plain(input))
 
     def execute(self, command: BetaMemoryTool20250818Command) -> str:
@@ -126,10 +128,10 @@ class HubMemoryTool(BetaAbstractMemoryTool):
         return self._run(_plain(command))
 
     def clear_all_memory(self) -> str:
-        """Delete everything at the root.
+        """Delete all memories, until the root is empty. They can be restored on the hub.
 
-        Deleted memories can be restored on the hub. Raises ToolError with the hub's sentence if the hub does not delete
-        a memory, for example because of a legal hold. Other deletions may then have been done.
+        Raises ToolError with the hub's sentence if the hub does not delete a memory, for example because of a legal
+        hold. Other memories may have been deleted before.
         """
         sent, most = dict[str, str](), MOST_DELETES
         while paths := _paths(self._hub, self._get(self._hub.at_root)):
@@ -202,7 +204,7 @@ class AsyncHubMemoryTool(BetaAsyncAbstractMemoryTool):
         return cls(**_with_environment(options))
 
     async def call(self, input: object) -> str:
-        """Run one command as the model sent it; the hub checks it."""
+        """Run one command as the model sent it. The hub checks the command."""
         return await self._run(_plain(input))
 
     async def execute(self, command: BetaMemoryTool20250818Command) -> str:
@@ -227,7 +229,7 @@ class AsyncHubMemoryTool(BetaAsyncAbstractMemoryTool):
         return await self._run(_plain(command))
 
     async def clear_all_memory(self) -> str:
-        """Delete everything at the root, as HubMemoryTool.clear_all_memory does."""
+        """Delete all memories, as HubMemoryTool.clear_all_memory does."""
         sent, most = dict[str, str](), MOST_DELETES
         while paths := _paths(self._hub, await self._get(self._hub.at_root)):
             _raise_if_again(sent, paths)
@@ -287,7 +289,7 @@ class _Hub:
         self.at_root = f"{of_store}/memories?path_prefix=/&depth=1&limit={MOST_DELETES}"
 
     def options(self, token: str | None = None) -> Any:
-        """Return the SDK's options for a request: headers that override the SDK's own."""
+        """Return the SDK's options for a request: headers, which override those that the SDK sets."""
         headers = {"Authorization": f"Bearer {self._key}"}
         if self._session is not None:
             headers["Memoryhub-Session"] = self._session
@@ -297,7 +299,7 @@ class _Hub:
 
 
 def _forget_environment(client: anthropic.Anthropic | anthropic.AsyncAnthropic) -> None:
-    """Drop headers that the environment sets for Anthropic's API: they are not for the hub."""
+    """Drop headers that the environment sets for Anthropic's API: they must not be sent to the hub."""
     client._custom_headers = {}
 
 
@@ -341,14 +343,15 @@ def _outcome(hub: _Hub, answer: object) -> str:
 
 
 def _paths(hub: _Hub, page: object) -> list[str]:
-    """Return the paths in one page of the root's listing, without a final `/`. Raises an error for another answer."""
+    """Return the paths in one page of the root's listing; those of directories without their final `/`. If `page` is no
+    such listing, raise the error that the address is no hub."""
     if not isinstance(page, dict) or not isinstance(page.get("data"), list):
         raise _no_hub(hub)
     return [str(item["path"]).rstrip("/") for item in page["data"]]
 
 
 def _answers(hub: _Hub, paths: Sequence[str], answer: object) -> dict[str, str]:
-    """Return {path: what the hub said about its deletion}."""
+    """Return {path: the hub's answer about the deletion of this path}."""
     results = answer.get("content") if isinstance(answer, dict) else None
     if not isinstance(results, list) or len(results) != len(paths):
         raise _no_hub(hub)
@@ -363,15 +366,15 @@ def _raise_if_again(sent: Mapping[str, str], paths: Sequence[str]) -> None:
 
 
 def _fewer(error: HubError, most: int) -> int:
-    """Return how many deletions one message may have, according to `error`. Raise `error` unless these are fewer than
-    `most`."""
+    """Return how many deletions one message may have, according to `error`. Raise `error` unless this number is less
+    than `most`."""
     if not isinstance(error.most_calls, int) or not 1 <= error.most_calls < most:
         raise error
     return max(1, error.most_calls - 2)
 
 
 def _raise_unless_gone(hub: _Hub, answer: object) -> None:
-    """Raise ToolError if the path _UNLISTED exists and could not be deleted."""
+    """Raise ToolError if the path _UNLISTED could not be deleted, except if nothing is at this path."""
     try:
         _outcome(hub, answer)
     except ToolError as error:

@@ -11,13 +11,14 @@ MOST_BYTES = 1_048_576
 
 
 class Busy(Exception):
-    """A file changed while it was compared: the next comparison reads it again."""
+    """A file changed while it was compared. The next comparison reads it again."""
 
 
 class Folder:
     """The files of a directory, by their relative paths with `/`.
 
-    Names that begin with a dot, names that are not UTF-8, and symbolic links are left out.
+    Names that begin with a dot and names that are not UTF-8 are left out. So are symbolic links, because their targets
+    may be outside the directory.
     """
 
     def __init__(self, root: Path) -> None:
@@ -27,7 +28,7 @@ class Folder:
     def scan(self) -> dict[str, str | None]:
         """Return {path: digest} of all files. The digest is None for a file that cannot be a memory.
 
-        Raises OSError if a file cannot be read.
+        Raises OSError if a file cannot be read, because the file must not count as deleted.
         """
         found = {relative: self._digest(relative, entry) for relative, entry in self._entries(self.root, "")}
         self._seen = {relative: self._seen[relative] for relative in found}
@@ -63,9 +64,9 @@ class Folder:
             return None
 
     def require(self, relative: str, was: str | None) -> None:
-        """Raise Busy if the digest of a file is no longer `was` (None: there is no file).
+        """Raise Busy if the digest of a file is no longer `was` (None: there was no file).
 
-        Raises OSError if no file can be at this place.
+        Raises OSError if no file can be at this path, or if the path is outside the directory.
         """
         target = self.root / relative
         place = next(parent for parent in target.parents if parent.exists())
@@ -102,7 +103,7 @@ def _is_text(name: str) -> bool:
 
 
 def digest_of(data: bytes | None) -> str | None:
-    """Return the digest by which the hub knows a text. None for bytes that are no text, and for None."""
+    """Return the digest by which the hub knows a text. None if `data` is None, or bytes that are no text."""
     try:
         return None if data is None else hashlib.sha256(data.decode("utf-8").encode()).hexdigest()
     except UnicodeDecodeError:

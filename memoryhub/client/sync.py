@@ -23,8 +23,8 @@ import anthropic
 from memoryhub.client.folder import OWN, Busy, Folder, digest_of
 
 LISTED_EVERY, PROPOSALS_EVERY = 60.0, 600.0
-"""Seconds after which all memories are listed again even without a new version, because an erasure makes none; and
-seconds after which the hub is asked again about a proposal, because its audit records each question."""
+"""Seconds after which all memories are listed again even without a new version, because an erasure makes no version;
+and seconds after which the hub is asked again about a proposal, because its audit records each question."""
 REFUSED_EVERY = 600.0
 """Seconds after which a file that the hub did not accept is sent again although it is the same: a limit may be higher
 by then, or the hub may have room again."""
@@ -34,16 +34,16 @@ Say = Callable[[str], None]
 
 
 class Ended(Exception):
-    """It makes no sense to go on; the message says why."""
+    """The comparisons cannot go on; the message says why."""
 
 
 @dataclass(slots=True)
 class State:
     """The state after the last comparison.
 
-    `files` is {path: digest that both sides had}. `waiting` is {path: [digest of the proposed text ("": a deletion),
-    number of the proposal]}. `refused` is {path: digest of a file that the hub did not accept}. `tried` is {path: when
-    the file was last sent, in seconds since 1970}.
+    `files` is {path: digest that both sides had}. `waiting` is {path: [digest of the proposed text, number of the
+    proposal]}; the digest is "" for a proposed deletion. `refused` is {path: digest of a file that the hub did not
+    accept}. `tried` is {path: when the file was last sent, in seconds since 1970}.
     """
 
     store: str
@@ -81,9 +81,10 @@ class Sync:
         return state
 
     def look(self) -> None:
-        """Compare both sides once, and bring each up to date.
+        """Compare the directory and the memory store once, and bring each up to date.
 
-        Raises OSError and the errors of the SDK. The next comparison then continues.
+        Raises OSError and the errors of the SDK: what was done before the error is remembered, and the next comparison
+        continues.
         """
         before = asdict(self.state)
         try:
@@ -102,8 +103,8 @@ class Sync:
                 self.folder.store(f"{OWN}/state.json", json.dumps(asdict(self.state), indent=1).encode())
 
     def _memories(self) -> Mapping[str, Any]:
-        """Return {path: memory without its text}. The list is read again after a new version, or after LISTED_EVERY
-        seconds."""
+        """Return {path: memory, without its text}. Memories are listed again only after a new version, or after
+        LISTED_EVERY seconds."""
         newest = self.client.beta.memory_stores.memory_versions.list(self.store, limit=1, view="basic").data
         version = newest[0].id if newest else ""
         if version != self._newest or time.monotonic() - self._listed_at >= LISTED_EVERY:
@@ -146,7 +147,7 @@ class Sync:
     def _bring(self, relative: str, memory: Any, here: str | None, told: str = "", more: str = "") -> None:
         """Give the file the text of `memory`, or delete the file if `memory` is None.
 
-        `told` and `more` are words for the line that is shown to a person.
+        A line about this is shown to a person: `told` is its word for the change, and `more` are further words.
         """
         try:
             self.folder.require(relative, here)  # before the hub notes that the text was read
@@ -177,8 +178,10 @@ class Sync:
             self._put_back(relative, here, stored, "the hub masked what its rules for sensitive text keep out")
 
     def _change(self, relative: str, data: bytes | None, memory: Any) -> Any:
-        """Create, update or delete a memory, and return it (None: deleted). Refused if the memory has changed since it
-        was listed."""
+        """Create, update or delete a memory, and return it; return None if it is deleted.
+
+        The hub refuses this if the memory has changed since it was listed.
+        """
         if data is None:
             was = memory.content_sha256
             self.memories.delete(memory.id, memory_store_id=self.store, expected_content_sha256=was)
@@ -190,10 +193,11 @@ class Sync:
         return self.memories.update(memory.id, memory_store_id=self.store, content=text, precondition=known)
 
     def _refused(self, relative: str, here: str | None, memory: Any, error: anthropic.APIStatusError) -> None:
-        """Handle a refusal by the hub. A refusal that passes by itself ends this comparison with `error`.
+        """Handle a refusal by the hub.
 
-        After a refusal by a path rule, the file gets the text of the memory. After another lasting refusal, the file
-        stays and is sent again later.
+        After a refusal by a path rule, the file gets the text of the memory again. After another lasting refusal, such
+        as a limit, the file stays as it is and is sent again later. After a refusal that passes by itself, such as too
+        many calls, this comparison ends with `error`.
         """
         said = error.api_message or f"HTTP {error.status_code}"
         proposal = re.search(r"proposal #(\d+)", said)
@@ -210,7 +214,7 @@ class Sync:
             raise error
 
     def _put_back(self, relative: str, here: str | None, memory: Any, why: str) -> None:
-        """Give the file the text of the memory again. The file's own text is kept where no agent reads it."""
+        """Give the file the text of the memory again. The file's own text is first kept where no agent reads it."""
         kept = ""
         if here is not None:
             aside = f"{OWN}/refused/{relative}.{here[:8]}"  # no .md at its end: agents read such files at any depth
@@ -219,7 +223,8 @@ class Sync:
         self._bring(relative, memory, here, "put back", why + kept)
 
     def _keep_both(self, relative: str, here: str | None, memory: Any) -> None:
-        """Give the file the text of the memory. The file's own text is first kept in a new file beside it."""
+        """Give the file the text of the memory. The file's own text is first kept in a new file beside it, which is
+        sent like any other file."""
         name = PurePosixPath(relative)
         beside = str(name.with_name(f"{name.stem}.conflict-{str(here)[:8]}{name.suffix}"))
         data = self.folder.read(relative)
@@ -230,8 +235,10 @@ class Sync:
         self._bring(relative, memory, here, "conflict", more)
 
     def _is_waiting(self, relative: str, here: str | None, memory: Any) -> bool:
-        """Return whether the file is as it was proposed. If the proposal is decided, give the file the text of the
-        memory."""
+        """Return whether the file is still as it was proposed, so that it needs nothing else.
+
+        If someone has decided about the proposal, the file gets the text of the memory.
+        """
         sha, number = self.state.waiting.get(relative, (None, 0))
         if sha != (here or ""):
             self.state.waiting.pop(relative, None)
@@ -358,7 +365,8 @@ def _once(sync: Sync) -> int:
 
 
 def _watch(sync: Sync, every: float) -> int:
-    """Compare again and again. A problem is reported once; the pauses become longer until it has passed."""
+    """Compare again and again; return the exit status. A problem is reported once; the pauses become longer until it
+    has passed."""
     matter, pause = "", every
     while True:
         try:

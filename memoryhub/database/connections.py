@@ -18,12 +18,12 @@ logger = logging.getLogger(__name__)
 LONGEST_LOCK = "10s"
 """The longest wait for a lock of PostgreSQL before the request ends with an error.
 
-Another database session may hold a row for any time: requests that waited for it would take all threads and stop the
-hub for everyone. The hub's own transactions are shorter than this.
+A database session of another program may lock a row for any time: requests that waited for it would take all threads
+and stop the hub for everyone. The hub's own transactions are shorter than this.
 """
 
 CANCELLED_WITHIN = 2.0
-"""Seconds that PostgreSQL has to answer when a statement is to be ended."""
+"""Seconds that PostgreSQL has to answer a request to end a statement."""
 
 _checkpointer_runs = threading.Event()
 _waits_are_limited = threading.Event()
@@ -31,7 +31,11 @@ _limited: WeakSet[Any] = WeakSet()
 
 
 def configure(connection: BaseDatabaseWrapper, **_: object) -> None:
-    """Prepare a new connection. Django calls this through the signal `connection_created`."""
+    """Prepare a new connection. Django calls this through the signal `connection_created`.
+
+    If the checkpointer runs in this process, SQLite's own checkpoints are turned off. On PostgreSQL, a lock timeout is
+    set.
+    """
     driver = connection.connection
     if connection.vendor == "sqlite":
         if _checkpointer_runs.is_set():
@@ -76,8 +80,8 @@ def require_same_file() -> None:
 def let_go(*, failed: bool) -> None:
     """Release what this thread's connection holds, because the thread has no work for a while.
 
-    On PostgreSQL, this is a place in the pool. On SQLite, it is memory. After work that `failed`, the connection is
-    closed.
+    On PostgreSQL, it holds a place in the pool; on SQLite, memory for pages of the file. After work that `failed`, the
+    connection is closed.
     """
     if failed or connection.vendor != "sqlite" or sqlite_files.replaced():
         connection.close()
@@ -119,8 +123,8 @@ def start_checkpointer(
 ) -> threading.Thread | None:
     """Start and return the thread that checkpoints SQLite's log every `seconds`. Return None for another database.
 
-    While `write_lock` is held, the other threads of the process do not write. Rare checkpoints delay fewer calls, but
-    the log becomes larger.
+    While `write_lock` is held, the other threads of the process do not write. Rare checkpoints copy fewer pages and
+    delay fewer calls, but the log becomes larger between them.
     """
     if connection.vendor != "sqlite":
         return None

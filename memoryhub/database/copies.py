@@ -1,4 +1,5 @@
-"""Copies of the database for backups: a copy of SQLite's file, and the name of a snapshot of PostgreSQL."""
+"""Copies of the database for backups: SQLite's file as of one moment, and the name of a snapshot of PostgreSQL's
+database."""
 
 from typing import Any
 
@@ -19,13 +20,13 @@ def copy_into(path: str) -> None:
 
 
 def bytes_in_use() -> int:
-    """Return the bytes of the used pages of SQLite's file: the size of a copy."""
+    """Return the bytes of the used pages of SQLite's file, which is the size of a copy of the file."""
     size, count, free = (_value(f"PRAGMA {name}") for name in ("page_size", "page_count", "freelist_count"))
     return size * (count - free)
 
 
 def damage() -> str:
-    """Return what is wrong with the structure of SQLite's file, "" if nothing is."""
+    """Return what is wrong with the structure of SQLite's file; "" if nothing is wrong."""
     found = str(_value("PRAGMA integrity_check(1)"))
     return "" if found == "ok" else found
 

@@ -20,7 +20,7 @@ def server_time() -> datetime:
 
 
 def quick_damage() -> str:
-    """Return what is wrong with the structure of SQLite's file; "" if nothing is. Indexes are not checked."""
+    """Return what is wrong with the structure of SQLite's file; "" if nothing is wrong. Indexes are not checked."""
     found = str(_value("PRAGMA quick_check(1)"))
     return "" if found == "ok" else found
 
@@ -40,9 +40,9 @@ limit 1"""
 
 
 def foreign_program() -> str:
-    """Return the kind and the name of a trigger, a view or the like, which the hub itself never makes.
+    """Return the kind and the name of something in the database that may change what the hub reads or writes.
 
-    Return "" if there is none.
+    Return "" if there is nothing: the hub itself never makes a trigger, a view or the like.
     """
     own: Any = connections[DEFAULT_DB_ALIAS]
     return str(_value(_FOREIGN_SQLITE if own.vendor == "sqlite" else _FOREIGN_POSTGRESQL) or "")

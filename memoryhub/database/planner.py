@@ -1,8 +1,8 @@
 """Fixed statistics for SQLite's query planner, which say that the tables may be large.
 
 Without statistics, the planner would read a whole store to find one memory. STATISTICS is the result of `ANALYZE` in a
-hub with a store of 100,000 memories, 1,000,000 versions and 2,000,000 entries. The numbers of an index are its rows,
-then the rows with the same first column, with the same first two columns, and so on.
+hub with a store of 100,000 memories, 1,000,000 versions and 2,000,000 entries. The numbers of an index say how many
+rows it has, then how many rows share the same first column, the same first two columns, and so on.
 """
 
 from typing import Any
@@ -85,7 +85,8 @@ STATISTICS = {
 
 
 def write_statistics(using: str, **_: Any) -> None:
-    """Write the statistics. This is done after each migration, because a migration may have deleted the statistics."""
+    """Write the statistics. This runs after each migration: a migration that rebuilds a table deletes the table's
+    statistics."""
     connection = connections[using]
     if connection.vendor != "sqlite":
         return

@@ -1,7 +1,7 @@
 """Connections of PostgreSQL's pool. Before the pool hands out a connection, it tests the connection with an empty
 statement.
 
-A request can send its first read as this test, and so waits once less for the server.
+A request whose first statement reads can send that statement as the test, and so waits once less for the server.
 """
 
 import threading
@@ -25,7 +25,7 @@ class _Asked:
 
 
 def options() -> dict[str, Any]:
-    """Return options that tell the pool the class of its connections; none without psycopg."""
+    """Return the options of the pool that name the class of its connections; no options without psycopg."""
     try:
         import psycopg
     except ImportError:  # Django says so, or that the address is invalid
@@ -36,7 +36,7 @@ def options() -> dict[str, Any]:
 
         @classmethod
         def connect(cls, *given: Any, **options: Any) -> Any:
-            """Connect, and keep why the server could not be reached, which the pool only logs."""
+            """Connect. If the server could not be reached, keep the reason, which the pool only logs."""
             try:
                 made = super().connect(*given, **options)
             except psycopg.Error as error:
@@ -46,7 +46,7 @@ def options() -> dict[str, Any]:
             return made
 
         def execute_often(self, query: Any, values: Sequence[object]) -> psycopg.Cursor[Any]:
-            """Run a statement that may come again, so that the server may prepare it."""
+            """Run a statement that may come again, so that the server may prepare it when it does."""
             return psycopg.Cursor(self).execute(query, values)
 
         def execute(self, query: Any, params: Any = None, **options: Any) -> psycopg.Cursor[Any]:
@@ -74,9 +74,9 @@ def reason_of(error: BaseException) -> str:
 
 
 def ask(connect: Callable[[], None], query: str, values: Sequence[object]) -> Rows | None:
-    """Take a connection from the pool with `connect`, test it with the read `query`, and return the rows.
+    """Take a connection from the pool with `connect`, test it with the read `query`, and return the rows of this read.
 
-    Without a pool, the query is not sent, and None is returned.
+    Without a pool, nothing is tested, the query is not sent, and None is returned.
     """
     asked = _thread.asked = _Asked(query, values)
     try:

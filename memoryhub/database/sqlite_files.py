@@ -1,4 +1,4 @@
-"""The SQLite files that this process serves. A connection is refused if another file, or none, is at one of their
+"""The SQLite files that this process serves. A connection is refused if another file, or no file, is at one of their
 paths.
 
 Otherwise SQLite could lose later writes, or corrupt the database.
@@ -21,7 +21,7 @@ class Connection(sqlite3.Connection):
 
 
 def keep(path: Path) -> None:
-    """Remember the identity of the database file and of its write-ahead log, as they are now."""
+    """Remember the identity of the database file and of its write-ahead log, as both are now."""
     log = path.with_name(f"{path.name}-wal")
     _kept.update((file, identity(file)) for file in (path, log) if file.exists())
 

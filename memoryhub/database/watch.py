@@ -29,13 +29,18 @@ LONGEST_WORK = 20.0
 """Seconds of the processor after which a request is stopped. Pages and calls take a small part of a second; the largest
 steps that they do at once, such as many approvals, some seconds."""
 MOST_MEMORY = 1536 * 1024 * 1024
-"""Bytes by which the process may grow while a request runs. Beyond, the request that took most of them is stopped."""
+"""Bytes by which the process may grow while a request runs. If it grows more, the request that took most of these bytes
+is stopped."""
 LEAST_SHARE = 1 / 8
-"""The part of these bytes that a request must have taken itself; others may have taken all of them."""
+"""The share of MOST_MEMORY that a request must have taken itself to be stopped; other requests may have taken the other
+bytes."""
 LONGEST_WAIT = 3
 """On PostgreSQL, how many times its limit a request may take in all, including the time in which it waits for the
-database. SQLite works in the request's own thread. There a request waits only for other requests, which have limits,
-and for a disk."""
+database.
+
+SQLite works in the request's own thread: there a request waits only for other requests, which have limits, and for a
+disk.
+"""
 LOOK_EVERY = 0.25
 AGAIN_AFTER = 5.0
 """Seconds after which a request that was stopped but still runs is stopped once more."""
@@ -43,11 +48,11 @@ AGAIN_AFTER = 5.0
 LOCKING = frozenset({"acquire", "release"})
 NEAR = LOCKING | {"__enter__", "__exit__"}
 ANYWHERE = frozenset({"connect", "get_new_connection", "getconn", "putconn", "_close"})
-"""Functions that take or release a lock, or a place in PostgreSQL's pool. A request that is stopped in such a function,
-or where Python has just called it, could keep for ever a lock that every other request needs."""
+"""Functions that take or release a lock, or a connection of PostgreSQL's pool. A request that was stopped in such a
+function, or where Python has just called it, could keep for ever a lock that every other request needs."""
 NEAREST = 4
-"""How many calls deep such a function is looked for. Further out, a function of this name is something else, such as a
-view."""
+"""Within how many calls of the current step such a function is looked for. Further out, a function with this name is
+something else, such as a view."""
 
 _clock_of = getattr(time, "pthread_getcpuclockid", None)  # macOS has none: there, waiting counts too
 _THIS_THREAD = getattr(resource, "RUSAGE_THREAD", resource.RUSAGE_SELF)
@@ -57,7 +62,8 @@ T = TypeVar("T")
 
 
 class TookTooMuch(BaseException):
-    """The request was stopped. It is no `Exception`, so that code for ordinary errors does not catch it."""
+    """The request was stopped. It is no `Exception`, so that code which turns exceptions into answers does not catch
+    it."""
 
     has_committed = False
     """Whether the request had committed something before."""
@@ -74,8 +80,8 @@ class _Running:
         self.faults, self.taken = resource.getrusage(_THIS_THREAD).ru_minflt, 0.0
         self.next_stop, self.was_stopped = 0.0, False
         self.lock = threading.RLock()
-        """Held while the request is being stopped, so that the request ends, or begins to commit, either before or
-        after that."""
+        """Held while the request is being stopped, so that the request ends, or begins to commit, only before or after
+        that."""
         self.has_ended, self.protected, self.has_committed = False, 0, False
 
     def _processor(self) -> float:
@@ -99,8 +105,8 @@ class _Running:
             return
 
     def protect(self) -> None:
-        """Keep the request from being stopped until the caller lowers `protected` again. Raises TookTooMuch if it is
-        already stopped."""
+        """Keep the request from being stopped until the caller lowers `protected` again. Raises TookTooMuch if the
+        request was already stopped."""
         with self.lock:
             if not self.was_stopped:
                 self.protected += 1
@@ -116,8 +122,8 @@ class _Running:
     # ------------------------------------------------------------------------------------------ in the watch's thread
 
     def unless_it_ends(self, do: Callable[[], None]) -> None:
-        """Call `do` if the request runs and is not about to end or to commit. Meanwhile the request neither ends nor
-        commits."""
+        """Call `do` if the request still runs and is not about to end or to commit. During the call, the request
+        neither ends nor commits."""
         if self.lock.acquire(blocking=False):
             try:
                 if not self.has_ended:
@@ -126,16 +132,17 @@ class _Running:
                 self.lock.release()
 
     def look(self, bytes_per_fault: float) -> None:
-        """Add the time since the last check to `waited`, and the bytes of memory used since then to `taken`."""
+        """Add the time since the last check to `waited`, and to `taken` the bytes of memory that the request was the
+        first to touch since then."""
         self.waited += LOOK_EVERY  # not the time in which the whole process was paused
         faults = _faults_of(self.task)
         self.taken += (faults - self.faults) * bytes_per_fault
         self.faults = faults
 
     def stop(self, now: float, *, for_memory: bool) -> None:
-        """Stop the request if it takes too much time, or in any case with `for_memory`.
+        """Stop the request if it takes too much time or, as `for_memory` says, too much memory.
 
-        If the request is protected, only end a long statement.
+        While the request is protected, only end a statement that waits too long.
         """
         waits = self.waits_too_long()
         is_too_much = waits if self.protected else for_memory or waits or self.worked() > self.limit
@@ -155,14 +162,14 @@ class Watch:
     """Looks after the requests of all threads, in a thread of its own."""
 
     def __init__(self, tidy_up: Callable[[], None] = lambda: None) -> None:
-        """After a request was stopped, its thread calls `tidy_up` to undo what the request left."""
+        """After a request was stopped, at whatever step, its thread calls `tidy_up` to undo what the request left."""
         self._tidy_up = tidy_up
         self._running: dict[int, _Running] = {}
         self._size = self._faults = 0
         self._looks: threading.Thread | None = None
 
     def start(self) -> None:
-        """Begin to look after the requests. Do nothing if this process already does."""
+        """Begin to watch the requests. Do nothing if this process already watches them."""
         if self._looks is None or not self._looks.is_alive():
             self._size, self._faults = _size_of_process(), _faults_of_process()
             self._looks = threading.Thread(target=self._look_forever, name="watch", daemon=True)
@@ -172,8 +179,8 @@ class Watch:
         """Run `work` in this thread, and return its result.
 
         Raises TookTooMuch, at whatever step the work is, if the work takes more than `limit` seconds of the processor
-        or more than MOST_MEMORY bytes. On PostgreSQL, the work may also take at most LONGEST_WAIT times `limit` seconds
-        in all. After its first commit, the work may take as long again.
+        or more than MOST_MEMORY bytes. On PostgreSQL, it is also raised after LONGEST_WAIT times `limit` seconds in
+        all. After its first commit, the work may take as long again.
         """
         running = _thread.running = self._running[threading.get_ident()] = _Running(limit, self._size)
         try:
@@ -233,7 +240,8 @@ def unstopped() -> Iterator[_Running | None]:
 
 @contextlib.contextmanager
 def committing() -> Iterator[None]:
-    """Commit the work of a request in the `with` block. The request is not stopped during the block."""
+    """Commit what a request did, in the `with` block. The request is stopped either before the block, or after it with
+    time for its answer."""
     with unstopped() as running:
         yield
         if running is not None:
@@ -261,8 +269,8 @@ def _faults_of_process() -> int:
 
 
 def _faults_of(task: int) -> int:
-    """Return how many new pages of memory one thread of this process has touched; 0 where the system does not report
-    it."""
+    """Return how often one thread of this process touched a page of memory that the process had not touched before; 0
+    where the system does not report it."""
     try:
         return int(Path(f"/proc/self/task/{task}/stat").read_text().rpartition(")")[2].split()[7])
     except OSError:
@@ -270,7 +278,8 @@ def _faults_of(task: int) -> int:
 
 
 def _is_at_a_lock(thread: int) -> bool:
-    """Return whether a thread may be about to hold a lock, which nothing would release if the thread was stopped."""
+    """Return whether a thread is where it may have taken a lock that nothing would release if the thread was stopped
+    there."""
     frame = sys._current_frames().get(thread)
     if frame is None or not LOCKING.isdisjoint(frame.f_code.co_names) or _enters_a_block(frame):
         return True
@@ -285,20 +294,24 @@ def _is_at_a_lock(thread: int) -> bool:
 
 
 def _enters_a_block(frame: FrameType) -> bool:
-    """Return whether the current step is the call with which a `with` block begins."""
+    """Return whether the current step is the call with which a `with` block begins.
+
+    Since Python 3.14, a thread can be stopped at this step, before the block.
+    """
     # Since Python 3.14, a thread can be stopped at this step, before the block.
     step = frame.f_code.co_code[max(0, frame.f_lasti - 2)]
     return dis.opname[step] == "LOAD_SPECIAL"
 
 
 def _raise_in(thread: int, error: type[BaseException] | None) -> None:
-    """Raise an exception in another thread, at its next step in Python. None cancels an exception not yet raised."""
+    """Raise an exception in another thread, at its next step in Python. None cancels an exception that was not raised
+    yet."""
     asynchronous = None if error is None else ctypes.py_object(error)
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), asynchronous)
 
 
 def _close_what_is_open(error: BaseException | None) -> None:
-    """Close the generators of `with` blocks that were stopped while they were opened or closed."""
+    """Close the generators of those `with` blocks that were stopped while they were being opened or closed."""
     while error is not None:
         traceback.clear_frames(error.__traceback__)
         error = error.__context__

@@ -1,4 +1,4 @@
-"""The demo's imports and webhooks. One import waits for a decision, and one webhook fails."""
+"""The demo's imports, one of which waits for a decision, and its webhooks, one of which fails."""
 
 import io
 import zipfile
@@ -37,8 +37,8 @@ def bring_in(workshop: MemoryStore, mina: User, at: datetime) -> None:
 
 
 def look_at(service: MemoryStore, mina: User, at: datetime) -> None:
-    """Prepare an import of help desk templates, which waits for a person's decision. One template conflicts with a
-    memory."""
+    """Prepare an import of help desk templates, one of which conflicts with a memory. The import waits for a person's
+    decision."""
     _prepared(service, mina, "help-desk-templates.zip", TEMPLATES, "", at)
 
 
@@ -81,7 +81,7 @@ def subscribe(store: MemoryStore, webhook: WebhookSettings, mina: User, at: date
 
 
 def send_events(service: MemoryStore, mina: User, at: datetime) -> None:
-    """Record deliveries of the new events to the webhook: one attempt that fails, then successful ones."""
+    """Send the new events to the webhook, as the demo does it: one attempt that fails, then successful ones."""
     webhook = Webhook.objects.get(store=service)
     while not gather.gather(at):
         pass
@@ -90,7 +90,7 @@ def send_events(service: MemoryStore, mina: User, at: datetime) -> None:
 
 
 def lose(workshop: MemoryStore, at: datetime) -> None:
-    """Let the receiver of the reports say that it no longer exists, so that the hub pauses the webhook."""
+    """Let the receiver of the reports answer that it no longer exists, so that the hub pauses the webhook."""
     while not gather.gather(at):
         pass
     _send(Webhook.objects.get(store=workshop), GONE, at, most=1)

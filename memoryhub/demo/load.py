@@ -1,4 +1,4 @@
-"""Fills an empty hub with the demo, through the same code as real calls, with every moment passed in."""
+"""Fills an empty hub with the demo, through the same code as real calls. The moment of each act is an argument."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -53,7 +53,7 @@ class Loaded:
 
 
 def load(now: datetime) -> Loaded | None:
-    """Load the demo and return how much it made. If the hub already has a store, return None."""
+    """Load the demo and return how much it has made. If the hub already has a store, do nothing and return None."""
     if MemoryStore.objects.exists():
         return None
     start = now - timedelta(days=story.DAYS + 1)
@@ -101,7 +101,7 @@ def _keys(agents: dict[str, Agent], made: dict[str, MemoryStore], at: datetime) 
 
 
 def _play(run: story.Run, store: MemoryStore, secret: str, at: datetime) -> int:
-    """Make a session's calls, 40 seconds apart. Return how many calls were answered with an error."""
+    """Make a session's calls, 40 seconds apart. Return how many of the calls were answered with an error."""
     errors = 0
     for position, input in enumerate(run.calls):
         moment = at + timedelta(seconds=40 * position)
@@ -117,7 +117,7 @@ def _play(run: story.Run, store: MemoryStore, secret: str, at: datetime) -> int:
 def _acts_of_mina(
     made: dict[str, MemoryStore], mina: User, now: datetime
 ) -> list[tuple[datetime, Callable[[datetime], None]]]:
-    """Return (moment, act) of what a person did between the sessions, in order."""
+    """Return (moment, act) of what a person did between the sessions, in order of time."""
     signed_in = partial(sign_in.enter, mina, address="192.0.2.18")
     entered = [(now - timedelta(days=days, hours=7), lambda at: signed_in(at=at)) for days in (18, 10, 0)]
     reviews = [(now - timedelta(days=days, hours=3), partial(_review, made, mina)) for days in (18, 14, 11, 7, 3)]
@@ -149,7 +149,7 @@ def _acts_of_mina(
 
 
 def _review(made: dict[str, MemoryStore], mina: User, at: datetime) -> None:
-    """Approve everything that awaits review in both stores."""
+    """Approve all versions that await review in both stores."""
     for store in made.values():
         waiting = MemoryVersion.objects.filter(store=store).unreviewed().values_list("pk", flat=True)
         decisions.approve_many(store.id, list(waiting), Act(Actor.person(mina), Door.WEB, at))

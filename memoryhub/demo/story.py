@@ -189,5 +189,5 @@ def _research() -> Iterator[Run]:
 
 
 def _run(agent: str, store: str, session: str, day: int, hour: int, calls: list[Input]) -> Run:
-    """Return a session that began `day` days ago, at `hour`. If `day` is 0, the session began some minutes ago."""
+    """Return a session that began `day` days ago, at `hour`. For today (0), it began some minutes ago."""
     return Run(agent, store, session, timedelta(days=day, hours=(20 - hour) if day else 0, minutes=hour * 7), calls)

@@ -19,9 +19,9 @@ from memoryhub.doctor.findings import Finding, error, warning
 from memoryhub.models import HUB, AuditEntry, User
 
 OLDEST_RUN = timedelta(days=30)
-"""How long ago `verify_audit` may have run."""
+"""The age from which the last run of `verify_audit` is reported as too old."""
 SKEW = timedelta(seconds=30)
-"""How much two clocks may differ."""
+"""The most seconds by which two clocks may differ."""
 PLACES = {"MEMORYHUB_AUDIT_KEY": "audit_key", "SECRET_KEY": "secret_key"}
 
 
@@ -158,9 +158,9 @@ def backups(now: datetime) -> Iterator[Finding]:
 
 
 def _without_key(there: schedule.State) -> Finding:
-    """Return a finding: this process has no key for the planned backups.
+    """Return the finding that this process has no key for the planned backups.
 
-    The finding is only a warning if the last backup succeeded.
+    The server may have one: if the last backup succeeded, the finding is only a warning.
     """
     if there.at is None or there.problem:
         says = "Backups are planned, none has succeeded since, and there is no key for them here."

@@ -18,7 +18,7 @@ from memoryhub.doctor.findings import ERROR, WARNING, Finding, error, warning
 from memoryhub.operating import private_files, starting
 
 LEAST_FREE = 1_000_000_000
-"""Bytes of free disk under which a person should act."""
+"""Bytes of free disk space below which a person should act."""
 LEAST_SHARE = 0.05
 SECONDS = 3.0
 """How long the hub's address has to answer."""
@@ -43,7 +43,7 @@ def owners(_: datetime) -> Iterator[Finding]:
 
 
 def leftovers(_: datetime) -> Iterator[Finding]:
-    """Report unencrypted copies that a killed backup or restore has left."""
+    """Report unencrypted copies that were left by a killed backup or restore."""
     for name in (make.WORK, restore.WORK):
         path = settings.DATA_DIR / name
         if path.exists() and not make.is_running():

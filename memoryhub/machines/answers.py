@@ -8,7 +8,7 @@ from django.http.response import ResponseHeaders
 
 
 class _OwnHeaders(ResponseHeaders):
-    """Headers that the hub itself writes. They are ASCII, so they need no encoding."""
+    """Headers that the hub itself writes. They are ASCII, so Django need not encode them."""
 
     def __init__(self, content_type: str) -> None:
         self._store = {"content-type": ("Content-Type", content_type)}

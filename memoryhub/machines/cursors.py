@@ -26,9 +26,10 @@ def encode(kind: str, filters: Mapping[str, Any], key: Sequence[Any]) -> str:
 
 
 def decode(kind: str, filters: Mapping[str, Any], cursor: str | None, shape: Sequence[type]) -> list[Any] | None:
-    """Return the key in a cursor; None if `cursor` is None. `shape` are the types of the key's values.
+    """Return the `key` that was encoded in a cursor; None if `cursor` is None. `shape` are the types of the key's
+    values.
 
-    Raises Problem (400) for a wrong cursor, and for one of another list or of other filters.
+    Raises Problem (400) for a wrong cursor, and for a cursor of another list or of other filters.
     """
     if cursor is None:
         return None
@@ -44,7 +45,8 @@ def decode(kind: str, filters: Mapping[str, Any], cursor: str | None, shape: Seq
 
 
 def moment(text: str) -> datetime:
-    """Return the moment that is written as `text` in a cursor's key. Raises Problem (400) for any other text."""
+    """Return the moment that `chain.moment` wrote as `text` into a cursor's key. Raises Problem (400) for any other
+    text."""
     try:
         if text.endswith("Z"):
             return datetime.fromisoformat(text)
@@ -68,7 +70,8 @@ def _read(cursor: str) -> list[Any] | None:
 
 
 def _is_doubtful(part: Any) -> bool:
-    """Return whether a database could refuse a value, such as an integer beyond 64 bits."""
+    """Return whether a database could refuse a value: an integer beyond 64 bits or, on PostgreSQL, a text with a NUL or
+    a surrogate."""
     if isinstance(part, str):
         return bool(_DOUBTFUL.search(part))
     return isinstance(part, int) and abs(part) >= 2**63

@@ -11,11 +11,12 @@ from django.utils.log import log_response
 from memoryhub.actions.memories.calls import KeyRevoked, NotRun, TooManyAtOnce, TooManyCalls
 
 _NO_RETRY = {"x-should-retry": "false"}
-"""A header that stops clients from repeating a 409 by themselves, which would fail again."""
+"""A header that stops clients from repeating by themselves a request that was answered 409, and would fail again."""
 
 
 class Problem(Exception):
-    """A refused request: HTTP status, type and message, headers, and further keys for the JSON of the error."""
+    """A refused request: HTTP status, the error's type and message, headers, and further keys for the JSON of the
+    error."""
 
     def __init__(
         self,
@@ -73,8 +74,10 @@ class Problem(Exception):
 
     @classmethod
     def too_many_at_once(cls, limit: int, calls: int) -> "Problem":
-        """Return the error for a message with more `calls` than a key may make in 60 seconds (`limit`). A retry would
-        fail too."""
+        """Return the error for a message with more `calls` than a key may make in 60 seconds (`limit`).
+
+        It is no 429, because no retry could succeed.
+        """
         message = (
             f"The message has {calls} memory calls, and a key may make {limit} in 60 seconds to this memory store. "
             f"Nothing was run: split the message; at most {limit} are taken in one."
@@ -83,7 +86,7 @@ class Problem(Exception):
 
     @classmethod
     def audit_full(cls, limit: int) -> "Problem":
-        """Return the error for a full audit. A call that cannot be recorded is not run; a retry would fail too."""
+        """Return the error for a full audit. A call that cannot be recorded is not run, and a retry would fail too."""
         message = (
             f"The audit of this memory store has reached its limit of {limit} bytes. Nothing was run: an administrator "
             "can raise the limit, or let retention remove the oldest audit entries."
@@ -92,7 +95,7 @@ class Problem(Exception):
 
     @classmethod
     def needs_second_person(cls) -> "Problem":
-        """Return the error for an act that only people can do while the hub wants a second person for it."""
+        """Return the error for an act that cannot be done with a key, because this hub wants a second person for it."""
         message = "This hub wants a second person for this. A person asks for it on a page of the hub; a key cannot."
         return cls(403, "permission_error", message)
 
@@ -117,7 +120,8 @@ class Problem(Exception):
 
     @classmethod
     def plain_http(cls) -> "Problem":
-        """Return the error for a plain http request to an https hub."""
+        """Return the error for a plain http request to an https hub. The request is not redirected, because it may
+        contain a key."""
         why = "The hub answers only over https. A key that was sent over http may have been read: revoke it."
         return cls.forbidden(why)
 
@@ -127,7 +131,7 @@ class Problem(Exception):
 
     @classmethod
     def conflict(cls, type: str, message: str) -> "Problem":
-        """Return the error for a request that conflicts with the current state. A retry would fail too."""
+        """Return the error for a request that conflicts with the current state, which a retry would not change."""
         return cls(409, type, message, _NO_RETRY)
 
     @classmethod
@@ -137,8 +141,8 @@ class Problem(Exception):
 
     @classmethod
     def path_conflict(cls, message: str, path: str | None, memory: str | None) -> "Problem":
-        """Return the error for a path that is taken. `path` and `memory` are the path and the id of the memory that is
-        there."""
+        """Return the error for a path that is taken. `path` is the conflicting path; `memory` is the id of the memory
+        there, or None."""
         details = {"conflicting_path": path, "conflicting_memory_id": memory}
         return cls(409, "memory_path_conflict_error", message, _NO_RETRY, details)
 
@@ -148,7 +152,7 @@ class Problem(Exception):
 
 
 REUSED = "the id of the call was used before for another input"
-"""The reason that the audit has of a request with a used token."""
+"""The reason that the audit records for a request whose token was used before for another input."""
 
 
 def reused(token: str) -> str:
@@ -157,7 +161,7 @@ def reused(token: str) -> str:
 
 
 def log_refusal(request: HttpRequest, response: HttpResponse, request_id: str) -> None:
-    """Log an answer with a status of 400 or more, with the request's id, in place of Django."""
+    """Log an answer with a status of 400 or more, with the request's id; Django then does not log it again."""
     if response.status_code >= 400:
         message = "%s: %s (%s)"
         log_response(message, response.reason_phrase, request.path_info, request_id, request=request, response=response)

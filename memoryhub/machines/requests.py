@@ -25,7 +25,7 @@ PROVEN = "memoryhub.key"
 _BODILESS = frozenset(("GET", "HEAD", "DELETE"))
 LONGEST_SESSION = 128
 LARGE = 65_536
-"""A body with more bytes takes long to parse, so other threads may work before it is parsed."""
+"""The most bytes of a body that is parsed at once. Before a larger one is parsed, other threads may work."""
 _VISIBLE = re.compile(r"[!-~]+")
 _JSON_TYPE = re.compile(r"application/(?:[\w.+-]+\+)?json\s*(?:;.*)?", re.IGNORECASE)
 
@@ -55,7 +55,10 @@ def body_of(request: HttpRequest) -> bytes:
 
 
 def require_size(body: bytes, caller: Caller) -> None:
-    """Raise Problem (413) if the body is larger than the limit of the caller's store."""
+    """Raise Problem (413) if the body is larger than the limit of the caller's store.
+
+    Before a body of more than LARGE bytes is parsed, let other threads work.
+    """
     limit = settings.MEMORYHUB_LIMITS["body_bytes"] if caller.body_bytes is None else caller.body_bytes
     if limit is not None and len(body) > limit:
         raise Problem.too_large_for_store(limit)
@@ -73,7 +76,7 @@ def caller_of(request: HttpRequest, store_id: str | None, at: datetime, door: Do
     """Return the caller; `store_id` is None if the request names no memory store.
 
     Raises Problem: 401 without a valid key, 404 if the key does not reach the store. A 404 is audited. A 401 for a key
-    that has ended is audited once a minute.
+    that was revoked or has expired is audited, but only once a minute.
     """
     store_id = store_id and store_id.replace("\0", "\ufffd")  # PostgreSQL refuses NUL; no id contains either
     caller = calls.find_caller(secret_of(request), store_id or "", at)
@@ -89,7 +92,10 @@ def caller_of(request: HttpRequest, store_id: str | None, at: datetime, door: Do
 
 
 def no_key(request: HttpRequest, store_id: str, at: datetime, door: Door) -> Problem:
-    """Return the error for a request without a valid key. If the key has ended, say when; audit this once a minute."""
+    """Return the error for a request without a valid key.
+
+    For a key that has ended, the error says when, and one such request a minute is audited.
+    """
     ended = refusals.of_ended_key(secret_of(request), at)
     if ended is None:
         return Problem.no_key()

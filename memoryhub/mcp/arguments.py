@@ -17,7 +17,7 @@ class Unusable(ValueError):
 
 
 def path_of(given: str) -> str:
-    """Return a path in the API's form; raises Unusable."""
+    """Return the argument `path` in the API's form; raises Unusable."""
     try:
         return paths.from_tool(given)
     except ToolError as error:
@@ -53,12 +53,12 @@ def flag_of(arguments: Json, name: str) -> bool:
 
 
 def limit_of(arguments: Json) -> int:
-    """Return the number of items that a page may have at most; raises Unusable."""
+    """Return the most items that a page may have; raises Unusable."""
     return whole_of(arguments, "limit", 1, MOST) or DEFAULT_LIMIT
 
 
 def cursor_of(kind: str, filters: Json, arguments: Json, shape: tuple[type, ...]) -> list[Any] | None:
-    """Return the position in the cursor `page`; None if it is absent. Raises Unusable."""
+    """Return the position in the cursor `page`; None if the argument is absent. Raises Unusable."""
     try:
         return cursors.decode(kind, filters, text_of(arguments, "page"), shape)
     except Problem as problem:

@@ -15,17 +15,18 @@ from memoryhub.tool import ToolUse
 Json = dict[str, Any]
 
 TOOL_USE_KEY = "claudecode/toolUseId"
-"""The name in the metadata under which Claude Code sends the id of a call's `tool_use` block. A repeated call has the
-same id."""
+"""The name in the metadata under which Claude Code sends the id of a call's `tool_use` block. A call that is repeated
+has the same id."""
 
 LONGEST_TOKEN = 128
 
 
 def token_of(meta: Json, key: str | None) -> str | None:
-    """Return the token of a call, by which a repeated call is recognised: `key`, else the id of the tool_use block.
+    """Return the token by which a repeated call is recognised: the Idempotency-Key (`key`), else the id of the tool_use
+    block.
 
-    Returns None if both are missing. The `id` of a request is no such token: clients count from 0 again when they
-    start.
+    Return None if both are missing. The `id` of a JSON-RPC request is no such token: clients count from 0 again
+    whenever they start.
     """
     if key is not None:
         return f"{key}#0"

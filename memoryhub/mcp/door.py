@@ -67,7 +67,8 @@ def refusal(problem: Problem) -> HttpResponse:
 
 
 def _answer(request: HttpRequest) -> HttpResponse:
-    """Return the answer to a message, after the checks of its headers and its key."""
+    """Return the answer to a message, after checks in this order: address, length, method, origin, key, store, store's
+    length limit, headers, message."""
     elapsed = requests.stopwatch()
     named = _store_named(request.path_info)
     body = requests.body_of(request)
@@ -122,7 +123,8 @@ def _answer_to(request: HttpRequest, message: Message, store_id: str, asked: Ask
 
 
 def _session_of(request: HttpRequest) -> str | None:
-    """Return the agent's own name for its session, or else the id of the connection's session."""
+    """Return the name of the agent's session: the one that the agent chose, or else the id of the connection's
+    session."""
     given = requests.session_of(request)
     return requests.visible_header(request, CONNECTION, requests.LONGEST_SESSION) if given is None else given
 
@@ -136,7 +138,8 @@ def _store_named(path: str) -> str | None:
 
 
 def _only_store(request: HttpRequest, at: datetime) -> str:
-    """Return the only memory store that the key reaches. Raises Problem or Refused."""
+    """Return the only memory store that the key reaches. Raises Problem without a key or a store, Refused for several
+    stores."""
     stores = key_stores.stores_of(requests.secret_of(request), at)
     if stores is None:
         raise requests.no_key(request, "", at, Door.MCP)
@@ -170,7 +173,7 @@ def _kinds(header: str) -> Iterator[str]:
 
 
 def _as_refused(problem: Problem) -> Refused:
-    """Return a Problem as an error of JSON-RPC; `data` contains the API's error type."""
+    """Return a Problem as an error of JSON-RPC, whose `data` contains the API's error type."""
     data: messages.Json = {"type": problem.type}
     if problem.status != 429:
         return Refused(INVALID_REQUEST, problem.message, problem.status, data=data, headers=problem.headers)

@@ -41,7 +41,7 @@ class Refused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A valid message. `id` is None in a notification. If `is_response`, the hub ignores the message."""
+    """A valid message. `id` is None in a notification. `is_response` is true for a response, which the hub ignores."""
 
     method: str
     params: Json = field(default_factory=dict)

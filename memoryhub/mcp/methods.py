@@ -20,7 +20,7 @@ KEPT_MS = 3_600_000
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
-    """A valid request: message, version of the protocol, store, caller, and Idempotency-Key (`key`)."""
+    """A valid request: its message, version of the protocol, memory store, caller, and Idempotency-Key (`key`)."""
 
     message: Message
     version: str
@@ -34,7 +34,8 @@ class Incoming:
 
 
 def call(incoming: Incoming) -> Json:
-    """Return the result of a request. Raises Refused for an error of the protocol, and Problem for other errors."""
+    """Return the result of a request. Raises Refused for an error of the protocol, and Problem for an error that the
+    API has too."""
     is_stateless = incoming.version == versions.STATELESS
     method = (_STATELESS if is_stateless else _AGREED).get(incoming.message.method)
     if method is None:

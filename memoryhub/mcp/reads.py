@@ -35,7 +35,8 @@ def history(store_id: str, arguments: Json, asked: Asked, token: str | None) -> 
 
 
 def run(call: Callable[[str, Json, Asked], Json], name: str, store_id: str, arguments: Json, asked: Asked) -> Json:
-    """Return the result of a call, which may be an error for the model. Wrong arguments are audited."""
+    """Return the result of a call. An error for the model is a result too. Wrong arguments are audited like an error of
+    a command."""
     try:
         try:
             return call(store_id, arguments, asked)
@@ -142,13 +143,13 @@ def _version(version: MemoryVersion, entries: Mapping[int, AuditEntry]) -> Json:
 
 
 def _author(version: MemoryVersion, entry: AuditEntry | None) -> Json | None:
-    """Return who wrote a version, also for an imported version. Return None for the hub itself or an unknown author."""
+    """Return who wrote a version, also an imported one, as JSON. None if the author is the hub itself or unknown."""
     if version.origin is not None:
         return actors.of_origin(version.origin)
     return None if entry is None else actors.actor(entry.actor_kind, entry.actor_id, entry.session)
 
 
 def both(structured: Json) -> Json:
-    """Return a result with a value as structured content and as text, because some clients pass only text to their
-    model."""
+    """Return a tool's result with a value in two forms: as structured content and as text. Some clients pass only the
+    text to their model."""
     return answer(json.dumps(structured, ensure_ascii=False), structured=structured)

@@ -1,7 +1,7 @@
 """The supported versions of the protocol, and the headers that each requires of a request.
 
-Up to version 2025-11-25, a client begins with `initialize` and then names the agreed version in a header. Since version
-2026-07-28, each request names its version, its method and its tool in headers.
+Up to version 2025-11-25, a client begins with `initialize`, and then names the agreed version in a header. Since
+version 2026-07-28, nothing is agreed: each request names its version, its method and its tool in headers.
 """
 
 import base64
@@ -32,9 +32,11 @@ _ENCODED = re.compile(r"=\?base64\?(.*)\?=")
 
 
 def version_of(headers: Mapping[str, str], message: Message) -> str:
-    """Return the version in which to answer a message. Raises Refused if the headers do not match the message.
+    """Return the version of the protocol in which to answer a message. Raises Refused if the headers do not match the
+    message.
 
-    Without the header MCP-Protocol-Version, return the oldest version.
+    Without the header MCP-Protocol-Version, return the oldest version, unless the message shows that it has a newer
+    one: that is refused.
     """
     header = headers.get("MCP-Protocol-Version")
     if header is None:
@@ -58,7 +60,8 @@ def unsupported(requested: str) -> Refused:
 
 
 def status_of(refused: Refused, version: str) -> int:
-    """Return the HTTP status for an error of a method: 200 for older clients, which need it to read the body."""
+    """Return the HTTP status for an error of a method: 200 for clients of an older version, which read the body of no
+    other answer."""
     if version == STATELESS:
         return 404 if refused.code == METHOD_NOT_FOUND else refused.status
     return 200
@@ -70,7 +73,8 @@ def agreed_on(requested: object) -> str:
 
 
 def _check_envelope(headers: Mapping[str, str], header: str, message: Message) -> None:
-    """Raise Refused unless the headers of a stateless request match its message."""
+    """Raise Refused unless the headers of a stateless request match its message: intermediaries read only the
+    headers."""
     if header == STATELESS or VERSION_KEY in message.meta:
         missing = [key for key in (VERSION_KEY, CAPABILITIES_KEY) if key not in message.meta]
         if missing:
@@ -85,7 +89,10 @@ def _check_envelope(headers: Mapping[str, str], header: str, message: Message) -
 
 
 def decoded(value: str | None) -> str | None:
-    """Return a header's value, decoded if it has the form `=?base64?…?=`. Return None for None and for wrong Base64."""
+    """Return a header's value, decoded if it has the form `=?base64?…?=`.
+
+    Return None for None, and for a text in this form that is not canonical Base64 of UTF-8.
+    """
     match = _ENCODED.fullmatch(value or "")
     if value is None or match is None:
         return value

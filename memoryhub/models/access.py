@@ -48,12 +48,13 @@ class Theme(models.TextChoices):
 
 
 def fold_email(email: str) -> str:
-    """Return an e-mail address in the form in which its spellings compare equal."""
+    """Return the form in which all spellings of an e-mail address are equal."""
     return unicodedata.normalize("NFKC", email).strip().casefold()
 
 
 def has_other_letters(email: str) -> bool:
-    """Return whether `fold_email` may turn an e-mail address into the address of another mailbox."""
+    """Return whether `fold_email` replaces letters by other letters, and not only by lower case. The result may then be
+    the address of another mailbox, as strasse.de is not straße.de."""
     return fold_email(email) != unicodedata.normalize("NFC", email).strip().lower()
 
 
@@ -64,8 +65,8 @@ def _did_something(chains: Sequence[str]) -> Exists:
 
 class UserQuerySet(SealedQuerySet["User"]):
     def known_in(self, chains: Sequence[str]) -> UserQuerySet:
-        """Return the people with a role in one of the stores `chains`, or with an entry in the chain of such a
-        store."""
+        """Return the people who have a role in one of the stores with the ids `chains`, or an entry in the chain of one
+        of them."""
         role = Member.objects.filter(user=OuterRef("pk"), store__in=chains)
         return self.filter(Exists(role) | _did_something(chains))
 
@@ -80,7 +81,8 @@ class UserManager(_People["User"]):
 
 
 class User(Sealed, AbstractBaseUser):
-    """A person. If `is_superuser`, the person may do everything. Otherwise the person's roles in stores decide."""
+    """A person. If `is_superuser`, the person may do everything. Otherwise, the person's roles in stores say what is
+    allowed."""
 
     OUTSIDE: ClassVar = {"last_login": "the entries of sign-ins say it"}
 
@@ -104,13 +106,15 @@ class User(Sealed, AbstractBaseUser):
         return self.name or self.email
 
     def check_password(self, raw_password: str | None) -> bool:
-        """Return whether the password is right. Unlike Django's method, this never saves a new hash."""
+        """Return whether the password is right. Unlike Django's method, this saves no stronger hash: the sign-in action
+        does."""
         return check_password(raw_password, self.password)
 
     def role_in(self, store: MemoryStore) -> Role | None:
         """Return the person's role in a store; None without a role. A superuser is an admin of every store.
 
-        No one has a role in a deleted store. People with a role in a store are viewers of its throw-away copies.
+        No one has a role in a deleted store. In a store's throw-away copies, people with a role in the store are
+        viewers.
         """
         if store.deleted_at is not None:
             return None
@@ -151,7 +155,7 @@ class InvitationQuerySet(SealedQuerySet["Invitation"]):
         return self.filter(used_at=None, expires_at__gt=at)
 
     def granted(self) -> InvitationQuerySet:
-        """Return the invitations whose maker may still grant their role, and the invitations of the hub itself.
+        """Return the invitations of the hub itself, and those whose maker may still grant the role in the invitation.
 
         A superuser may grant every role. An admin of a store may only invite new people to a role in that store.
         """
@@ -171,7 +175,7 @@ class InvitationQuerySet(SealedQuerySet["Invitation"]):
 class Invitation(Sealed):
     """A one-time link by which a person sets a name and a password. Only the SHA-256 of its token is stored.
 
-    The link works only while the person who made it may still grant its role: see `granted`.
+    The link works only while the person who made it may still grant the role in the invitation: see `granted`.
     """
 
     HOME: ClassVar = "store_id"
@@ -194,7 +198,8 @@ class Invitation(Sealed):
 
 class AgentQuerySet(SealedQuerySet["Agent"]):
     def visible_to(self, user: User) -> AgentQuerySet:
-        """Return the agents with a key that is `visible_to` the person; all agents for a superuser."""
+        """Return the agents with a key that the person may see (`visible_to` of KeyQuerySet); all agents for a
+        superuser."""
         if user.is_superuser:
             return self
         return self.filter(Exists(Key.objects.visible_to(user).filter(agent=OuterRef("pk"))))
@@ -204,14 +209,14 @@ class AgentQuerySet(SealedQuerySet["Agent"]):
         return self.filter(Exists(Key.objects.for_store(store).filter(agent=OuterRef("pk"))))
 
     def known_in(self, chains: Sequence[str]) -> AgentQuerySet:
-        """Return the agents with a key to one of the stores `chains` or to all stores, and the authors of entries in
-        these chains."""
+        """Return the agents with a key to all stores or to one of the stores with the ids `chains`, and the authors of
+        entries in the chains of these stores."""
         keys = Key.objects.filter(agent=OuterRef("pk"))
         reaching = KeyStore.objects.filter(key__agent=OuterRef("pk"), store__in=chains)
         return self.filter(Exists(keys.filter(all_stores=True)) | Exists(reaching) | _did_something(chains))
 
     def without_hub_wide_keys(self, at: datetime) -> AgentQuerySet:
-        """Return the agents without a usable key to all stores at a moment."""
+        """Return the agents that have no usable key to all stores at a moment."""
         return self.filter(~Exists(Key.objects.usable(at).filter(agent=OuterRef("pk"), all_stores=True)))
 
     def by_name(self) -> AgentQuerySet:
@@ -221,7 +226,8 @@ class AgentQuerySet(SealedQuerySet["Agent"]):
         return self.filter(folded_name=folded)
 
     def after(self, id: str) -> AgentQuerySet:
-        """Return the agents after the agent with this id, in the order of names; all agents if the id is unknown."""
+        """Return the agents that follow the agent with this id in the order of names; all agents if the id is
+        unknown."""
         last = Agent.objects.filter(pk=id).values_list("folded_name", flat=True).first()
         if last is None:
             return self.by_name()
@@ -231,7 +237,7 @@ class AgentQuerySet(SealedQuerySet["Agent"]):
 class Agent(Sealed):
     """A named program that has keys.
 
-    Two agents may have the same name, because a refused name would reveal an agent of other stores. `claude_for` is the
+    Two agents may have the same name: to refuse a name would reveal an agent of other stores. `claude_for` is the
     person whose Claude runs act as this agent.
     """
 
@@ -262,8 +268,8 @@ class KeyQuerySet(SealedQuerySet["Key"]):
         return self.filter(Q(all_stores=True) | Q(stores=store)).distinct()
 
     def visible_to(self, user: User) -> KeyQuerySet:
-        """Return the keys to a store in which the person has a role, and the keys to all stores. A superuser sees all
-        keys."""
+        """Return the keys to a store in which the person has a role; all keys for a superuser. Keys to all stores are
+        visible to everyone who has a role in a store."""
         if user.is_superuser:
             return self
         roles = Member.objects.filter(user=user)
@@ -271,11 +277,8 @@ class KeyQuerySet(SealedQuerySet["Key"]):
         return self.filter(shared | Q(Exists(roles), all_stores=True))
 
     def governed_by(self, user: User) -> KeyQuerySet:
-        """Return the keys that a person may revoke.
-
-        A superuser may revoke every key. Other people must be an admin of each store of the key, and may not revoke a
-        key to all stores.
-        """
+        """Return the keys that a person may revoke: all for a superuser. Anyone else may revoke a key if the person is
+        an admin of each of its stores, but never a key to all stores."""
         if user.is_superuser:
             return self
         own = Member.objects.filter(user=user, role=Role.ADMIN).values("store")
@@ -297,7 +300,7 @@ class KeyQuerySet(SealedQuerySet["Key"]):
         return self.filter(runs | Q(name=EVALUATIONS_KEY, created_by=None))
 
     def made_by(self, user: User) -> KeyQuerySet:
-        """Return the keys that a person issued, so that the person has seen their secrets."""
+        """Return the keys that a person issued: this person has seen their secrets."""
         return self.filter(created_by=user)
 
     def newest(self) -> KeyQuerySet:
@@ -341,7 +344,7 @@ class KeyStoreQuerySet(SealedQuerySet["KeyStore"]):
 
 
 class KeyStore(Sealed):
-    """A store that a key may reach."""
+    """A row for each store that a key may reach."""
 
     key = models.ForeignKey(Key, models.CASCADE, db_index=False)
     store = models.ForeignKey(MemoryStore, models.CASCADE)
@@ -353,12 +356,12 @@ class KeyStore(Sealed):
 
 
 LOOKED_AT = 200
-"""How many of an agent's newest sessions are searched for one that a person may see."""
+"""How many of an agent's newest sessions are searched for a session that a person may see."""
 
 
 class SessionQuerySet(models.QuerySet["Session"]):
     def visible_to(self, user: User) -> SessionQuerySet:
-        """Return the sessions with an act in a store in which the person has a role; for a superuser, all sessions."""
+        """Return the sessions with an act in a store in which the person has a role; all sessions for a superuser."""
         if user.is_superuser:
             return self
         return self.known_in(Member.objects.filter(user=user).values("store"))
@@ -378,7 +381,8 @@ class SessionQuerySet(models.QuerySet["Session"]):
 
 
 class Session(models.Model):
-    """One run of an agent, with the agent's name for it. `first_seen_at` and `last_seen_at` are exact to the second."""
+    """One run of an agent, with the name that the agent gave to it. `first_seen_at` and `last_seen_at` are exact to the
+    second."""
 
     id = IdField(primary_key=True)
     agent = models.ForeignKey(Agent, models.CASCADE, db_index=False, related_name="sessions")

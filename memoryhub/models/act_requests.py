@@ -23,7 +23,10 @@ class ActRequestState(models.TextChoices):
 
 class ActRequestQuerySet(SealedQuerySet["ActRequest"]):
     def open(self, at: datetime) -> ActRequestQuerySet:
-        """Return the requests that wait, or were allowed and not used yet, of people who may still sign in."""
+        """Return the requests that wait, and those that were allowed but not used yet.
+
+        Requests of people who may no longer sign in are left out.
+        """
         states = (ActRequestState.WAITING, ActRequestState.ALLOWED)
         return self.filter(state__in=states, expires_at__gt=at, asked_by__is_active=True)
 
@@ -35,7 +38,7 @@ class ActRequestQuerySet(SealedQuerySet["ActRequest"]):
         return waiting.filter(store__in=user.memberships.filter(role=Role.ADMIN).values("store"))
 
     def concerning(self, user: User) -> ActRequestQuerySet:
-        """Return the requests that a person made, and the requests, open or not, that the person may decide."""
+        """Return the requests that a person made, and the requests, open or not, about which the person may decide."""
         if user.is_superuser:
             return self.all()
         stores = user.memberships.filter(role=Role.ADMIN).values("store")
@@ -49,9 +52,9 @@ class ActRequest(Sealed):
     """A person's request that a second person allow an act. `act` is the name of the act, and `path` the address of its
     form.
 
-    `content` is encrypted: the fields of the form, the act in words, and the reason. The content is deleted when the
-    request has ended. `digest` is a commitment to the content. `store` is the memory store of the act, whose admins may
-    decide too (None: only administrators of the hub may decide).
+    `content` is encrypted: the fields of the form, the act in words, and the reason for the request. The content is
+    deleted when the request has ended. `digest` is a commitment to the content. `store` is the memory store in which
+    the act is done: its admins may decide too. If it is null, only administrators of the hub may decide.
     """
 
     OUTSIDE: ClassVar = {"content": "its commitment is sealed, and it goes when the request has ended"}

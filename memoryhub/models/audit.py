@@ -23,7 +23,7 @@ HUB = "hub"
 
 LAST_SEQ = 2**63 - 1
 CLOCK_SLACK = 5_000
-"""A search by time finds an entry even if it is up to this many places out of order in time."""
+"""A search by time finds an entry even if its time is out of order by up to this many entries."""
 
 
 class Door(models.TextChoices):
@@ -35,7 +35,10 @@ class Door(models.TextChoices):
 
     @property
     def has_tool(self) -> bool:
-        """Return whether agents call the memory tool through this door."""
+        """Return whether agents call the memory tool through this door.
+
+        Entries through such a door may have any command name, because agents send it.
+        """
         return self in (Door.TOOL, Door.MCP)
 
 
@@ -53,12 +56,13 @@ ENTRY_BYTES = 500
 class AuditChain(models.Model):
     """The head of a chain. Its id is a store's id, or HUB. A chain outlives its store.
 
-    `bytes` is the sum of the sizes of its entries. If retention removed the oldest entries, up to `start_seq`, the
-    chain starts at a signed checkpoint. This checkpoint also covers the remaining versions and seals of the removed
-    entries.
+    `bytes` is the sum of the sizes of its entries. If retention removed the oldest entries, up to and including the
+    entry `start_seq`, the chain starts at a signed checkpoint. This checkpoint also covers the versions and seals that
+    remain of the removed entries.
 
     `key_name` is the audit key that the next entry needs (None: the audit key was never rotated). The entries up to
-    `older_seq` were written with older keys. `older_signature` signs the last of them with the current key.
+    `older_seq` were written with older keys. `older_signature` is the signature of the entry `older_seq` with the
+    current key.
     """
 
     id = IdField(primary_key=True)
@@ -82,7 +86,10 @@ BECAME_A_PROPOSAL = f'"{PROPOSED}'
 
 
 def was_refused_with(*beginnings: str) -> Q:
-    """Return the condition that a call was refused, with an answer that begins with one of `beginnings`."""
+    """Return the condition that a call was refused with an answer that begins with one of `beginnings`.
+
+    If the call repeats an earlier call and its entry has no answer, the answer of the earlier call counts.
+    """
     begins = Q(*(Q(message__startswith=f'"{text}') for text in beginnings), _connector=Q.OR)
     repeated = Q(message__isnull=True, replay_of__isnull=False) & Q(Exists(_first_call().filter(begins)))
     return Q(ok=False) & (Q(message__isnull=False) & begins | repeated)
@@ -95,12 +102,12 @@ def _first_call() -> models.QuerySet[AuditEntry]:
 UNINDEXED_PATH = Coalesce(F("path"), Value("", output_field=PathField()))
 UNINDEXED_NEW_PATH = Coalesce(F("new_path"), Value("", output_field=PathField()))
 UNINDEXED_TIME = Coalesce(F("at"), Value(datetime.min.replace(tzinfo=UTC)))
-"""A path and a time that no index serves, for queries in which other conditions leave few rows. The planner does not
-know that and would otherwise choose the index by path or by time."""
+"""A path and a time in a form that no index serves. They are for queries in which other conditions leave few rows: the
+planner does not know that, and would otherwise choose the index by path or by time."""
 
 
 def at_or_beneath(column: Expression | F, path: str) -> Q:
-    """Return the condition that `column` has `path` or, if `path` ends with a slash, a path under it."""
+    """Return the condition that `column` is `path` or, if `path` ends with a slash, a path under it."""
     if not path.endswith("/"):
         return Q(Exact(column, path))
     low, high = paths.subtree(path[:-1])
@@ -110,8 +117,8 @@ def at_or_beneath(column: Expression | F, path: str) -> Q:
 def by_path_alone(rows: models.QuerySet[Any], low: int, high: int) -> Any:
     """Limit rows that were selected by path to the seqs from `low` to `high`, and annotate `place`, which equals `seq`.
 
-    With `seq` itself in the conditions, SQLite would walk the whole chain; `+ 0` hides it from the planner. PostgreSQL
-    gets a lower bound only if one is needed, because with two bounds it would start parallel workers.
+    If the bounds named `seq` itself, SQLite would walk the whole chain; `+ 0` hides the column from its planner.
+    PostgreSQL gets a lower bound only where one is needed, because with two bounds it would start parallel workers.
     """
     placed = rows.annotate(place=F("seq") + 0).filter(place__lte=high)
     return placed.filter(place__gte=low) if low > 1 else placed
@@ -131,7 +138,10 @@ class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
         return self.newest() if newest else self.oldest()
 
     def in_brief(self) -> AuditEntryQuerySet:
-        """Defer the columns that can be long, and annotate `message_start`: the first 400 characters of the message."""
+        """Defer the columns that can be long, and annotate `message_start`: the first 400 characters of the message.
+
+        If a refused call repeats an earlier call and its entry has no message, it is the earlier call's message.
+        """
         long, start = ("input", "message", "salts", "commitments", "proof"), Substr("message", 1, 400)
         refused = When(ok=False, then=Coalesce(start, Subquery(_first_call().values_list(start)[:1])))
         return self.defer(*long).annotate(message_start=Case(refused, default=start))
@@ -152,11 +162,14 @@ class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
         return self.filter(command=command)
 
     def through_other(self, door: str) -> AuditEntryQuerySet:
-        """Return the entries through the given door, which must not be TOOL. SQLite uses the partial index."""
+        """Return the entries through the given door, which must not be TOOL.
+
+        The literal in the SQL lets SQLite use the partial index.
+        """
         return self.filter(~Exact(F("door"), Literal(Door.TOOL.value)), door=door)
 
     def by_version(self, versions: Collection[str]) -> AuditEntryQuerySet:
-        """Return the entries about one of these `versions`, except the entries of the door TOOL."""
+        """Return the entries whose `version` is one of `versions`, except the entries through the door TOOL."""
         return self.filter(~Exact(F("door"), Literal(Door.TOOL.value)), version__in=versions)
 
     def that_ended(self, ok: bool) -> AuditEntryQuerySet:
@@ -166,11 +179,11 @@ class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
         return self.filter(path=path)
 
     def beneath(self, path: str) -> AuditEntryQuerySet:
-        """Return the entries with a path under a directory."""
+        """Return the entries with a path under the directory `path`."""
         return self.filter(at_or_beneath(F("path"), path + "/"))
 
     def within(self, start: datetime | None, end: datetime | None) -> AuditEntryQuerySet:
-        """Return the entries written at `start` or later, and before `end`; None sets no bound.
+        """Return the entries written at `start` or later, and before `end`; None as `start` or `end` sets no bound.
 
         No index serves this filter: limit the seqs by `seqs_near` first.
         """
@@ -178,9 +191,10 @@ class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
         return found if end is None else found.filter(LessThan(UNINDEXED_TIME, end))
 
     def seqs_near(self, start: datetime | None, end: datetime | None) -> tuple[int, int]:
-        """Return (low, high): bounds for the seqs of one chain's entries in a span of time. None sets no bound.
+        """Return (low, high): bounds for the seqs of one chain's entries in a span of time.
 
-        Entries outside of the span may be between the bounds, because clocks can run backwards: filter by `within` too.
+        None as `start` or `end` sets no bound. Entries outside of the span may be between the bounds, because clocks
+        can run backwards: filter by `within` too.
         """
         low, high, by_time = 1, LAST_SEQ, self.annotate(place=F("seq")).values("place")
         if start is not None:
@@ -210,10 +224,10 @@ class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
 class AuditEntry(RowOfStore):
     """One act: actor, door, command and outcome. It has no foreign keys, because it outlives the rows that it names.
 
-    `input` and `message` are ASCII-escaped JSON. `input` is stored without the text of `version`; see `InputField`.
-    `message` is null if the answer can be rendered again from `version`, or if the entry `replay_of` has the answer.
-    `first_line` and `last_line` are the lines that were shown; `cut` says whether the view limit ended them.
-    `author_id` is the id of the agent or the person. `duration` is in microseconds.
+    `input` and `message` are ASCII-escaped JSON. A text that `version` has is not stored in `input` again; see
+    `InputField`. `message` is null if the answer can be rendered again from `version`, or equals the answer of the
+    entry `replay_of`. `first_line` and `last_line` are the lines that were shown; `cut` says whether the view limit
+    ended them. `author_id` is the id of the agent or the person. `duration` is in microseconds.
 
     `proof` has the salts and commitments; `actions.core.proofs` reads them. Older entries have them in `salts` and
     `commitments` instead.
@@ -278,7 +292,8 @@ class AuditEntry(RowOfStore):
 
 
 class IdempotentCall(RowOfStore):
-    """A tool call that must not run twice: a key's token, the digest of the call's input, and the seq of its entry."""
+    """A tool call that must not run twice: a key's token, the digest of the call's input, and the seq of the first
+    entry."""
 
     pk = models.CompositePrimaryKey("store", "key", "token")
     store = models.ForeignKey("memoryhub.MemoryStore", models.CASCADE, db_index=False, related_name="+")

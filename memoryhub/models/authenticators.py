@@ -1,4 +1,5 @@
-"""Authenticator apps, recovery codes and passkeys: what proves who a person is, beside a password."""
+"""Authenticator apps, recovery codes and passkeys: the things with which people prove who they are, beside a
+password."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The hub's own state: digests of the secrets of its first start, and the state of its background work."""
+"""The hub's own state: digests of the secrets with which it was first started, and the state of its background work."""
 
 from django.db import models
 
@@ -6,7 +6,7 @@ from memoryhub.models.fields import IdField
 
 
 class BackgroundTask(models.Model):
-    """The state of one kind of background work on a node (a machine).
+    """The state of one kind of background work on a node (a machine): its last success and failure, and why it failed.
 
     `failures` counts the failures since the last success. After a failure, `next_at` is when the work is tried again.
     """
@@ -22,7 +22,8 @@ class BackgroundTask(models.Model):
 
 
 class Installation(models.Model):
-    """One row about this hub: keyed digests of the secrets of its first start, and its clock of running time.
+    """One row about this hub: keyed digests of the secrets with which it was first started, and its `clock` of running
+    time.
 
     Until `stream_until`, the process `stream_holder` writes the audit stream. `older_keys` are the earlier audit keys,
     encrypted with the current one.
@@ -38,7 +39,7 @@ class Installation(models.Model):
 
 
 class StreamCursor(models.Model):
-    """How far a chain has been written to the audit stream: `seq` is the seq of the last written entry."""
+    """How far a chain has been written to the audit stream: `seq` is that of the last entry that was written."""
 
     chain = IdField(primary_key=True)
     seq = models.BigIntegerField()

@@ -18,14 +18,16 @@ def longest() -> timedelta:
 
 
 def idle() -> timedelta:
-    """Return the time after which a person who does not use the browser is signed out."""
+    """Return the time without a request after which a person is signed out of a browser."""
     return timedelta(hours=settings.MEMORYHUB_SIGN_IN_IDLE_HOURS)
 
 
 class BrowserSessionQuerySet(models.QuerySet["BrowserSession"]):
     def open(self, at: datetime) -> BrowserSessionQuerySet:
-        """Return the sessions in which a person is still signed in at a moment: neither too old nor unused for too
-        long."""
+        """Return the sessions in which the person is still signed in at a moment.
+
+        They began less than `longest()` ago and were last used less than `idle()` ago.
+        """
         return self.filter(started_at__gt=at - longest(), seen_at__gt=at - idle())
 
     def ended(self, at: datetime) -> BrowserSessionQuerySet:
@@ -40,9 +42,9 @@ class BrowserSessionQuerySet(models.QuerySet["BrowserSession"]):
 class BrowserSession(models.Model):
     """A browser in which a person is signed in. Without this row, the browser's cookie is not valid.
 
-    `device` is the User-Agent of the browser. `seen_at` is when it was used; the last use may be up to SEEN_EVERY
-    later. With `grant`, an encrypted token, the hub asks the identity provider about the person. `asked_at` is when the
-    hub last asked, and `answered_at` when the provider last answered.
+    `device` is the User-Agent that the browser sent. `seen_at` is a time of use; the last use may be up to SEEN_EVERY
+    later. `grant` is the encrypted token with which the hub asks the identity provider again about the person.
+    `asked_at` is when the hub last asked, and `answered_at` when the provider last answered.
     """
 
     id = IdField(primary_key=True)

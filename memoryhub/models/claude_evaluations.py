@@ -1,4 +1,4 @@
-"""Evaluations of memory: the results of a model in the suite, on copies of a memory store."""
+"""Evaluations of memory: how a model did in the suite, on copies of a memory store."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class ClaudeEvaluation(models.Model):
     """A run of the suite of `pure.conversation.evaluations`.
 
     `model` is "" for the scripted model. `results` is {name of a case that has ended: whether it passed}. `copy` is the
-    id of the throw-away copy for the current case. `started_by` is a person (null: a command started it). The other
-    fields mean the same as in a Claude run.
+    id of the throw-away copy for the current case. `started_by` is the person who started the evaluation (null: a
+    command did). The other fields mean the same as in a Claude run.
     """
 
     id = IdField(primary_key=True)

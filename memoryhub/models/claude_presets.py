@@ -1,4 +1,4 @@
-"""Presets of Claude runs: guidance and settings that people save for a memory store, in several versions."""
+"""Presets of Claude runs: guidance and settings that people save for a memory store, each in several versions."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class ClaudePresetQuerySet(models.QuerySet["ClaudePreset"]):
 class ClaudePreset(models.Model):
     """Guidance and settings for Claude runs, under a name.
 
-    `versions` has the kept versions, oldest first: {"number", "at", "by", "content"}. `by` is the name of the person
-    who saved the version. `content` has the saved values of a run's form.
+    `versions` has the versions that are kept, oldest first: {"number", "at", "by", "content"}. `by` is the name of the
+    person who saved the version. `content` has the values that were saved from the form of a run.
     """
 
     id = IdField(primary_key=True)

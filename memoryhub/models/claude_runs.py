@@ -35,15 +35,16 @@ class ClaudeRunQuerySet(models.QuerySet["ClaudeRun"]):
         return self.filter(state__in=GOING_ON)
 
     def dreams(self) -> ClaudeRunQuerySet:
-        """Return the dreams. Their ids have a prefix of their own, so no other runs are read."""
+        """Return the dreams. Their ids have a prefix of their own, so the query reads no other runs."""
         return self.filter(pk__gt=ids.DREAM, pk__lt=ids.DREAM + "~")
 
     def silent_since(self, at: datetime) -> ClaudeRunQuerySet:
-        """Return the running runs whose worker has written nothing since a moment."""
+        """Return the runs in the state "running" whose worker has written nothing since a moment."""
         return self.filter(state=ClaudeRunState.RUNNING, seen_at__lt=at)
 
     def newest(self) -> ClaudeRunQuerySet:
-        """Return the runs, newest first."""
+        """Return the runs, newest first. They are not ordered by id, because the ids of dreams sort after all
+        others."""
         return self.select_related("started_by").order_by("-created_at", "-id")
 
     def before(self, run: ClaudeRun) -> ClaudeRunQuerySet:
@@ -56,17 +57,17 @@ class ClaudeRun(models.Model):
 
     `agent` and `key` are the ids with which its calls are made, in the session `session_name`. `options` are those of
     `pure.conversation.options`. `budget` is the most `tokens` that the run may use; `held` of them are reserved for the
-    current answer. `context` is the number of tokens from which the last answer was made. `problem` says in one word
-    why the run ended. The process `worker` works on the run and was seen at `seen_at`. `revision` grows with each
-    change; `events` is the number of events.
+    answer that is being made. `context` is the number of tokens from which the last answer was made. `problem` says in
+    one word why the run ended. The process `worker` works on the run and was seen at `seen_at`. `revision` grows with
+    each change of the run or of its events; `events` is the number of its events.
 
     The run begins with the state of the store after the entry `base`. If the run works on a throw-away copy, `copy` is
-    the copy's id. `copied` is the seq of the copy's newest entry when all memories were copied (null: not yet). If the
-    run `proposes`, its changes in the copy become a proposal.
+    the copy's id. `copied` is the seq of the copy's newest entry when all memories had been copied (null: not all are
+    copied yet). If the run `proposes`, its changes in the copy become a proposal.
 
-    A run that an agent started is a dream. Its `dream` has the `sessions` that Claude reads, and `updates`: whether it
-    changes the store itself. `agent` and `key` are then those of the agent that started it, and `task` has its
-    instructions. `archived_at` is when the dream was hidden from the list.
+    A run that an agent started is a dream. Its `dream` has the `sessions` that Claude reads, and `updates`: whether the
+    result changes the store itself or becomes a new store. `agent` and `key` are then those of the agent that started
+    it, and `task` has the agent's instructions. `archived_at` is when the dream was hidden from the list of dreams.
     """
 
     id = IdField(primary_key=True)
@@ -120,7 +121,7 @@ class ClaudeRun(models.Model):
 
     @property
     def place(self) -> str:
-        """Return the id of the memory store on which Claude works: the copy, if there is one."""
+        """Return the id of the memory store on which Claude works: the run's copy, if it has one."""
         return str(self.copy or self.store_id)
 
     @property
@@ -152,9 +153,9 @@ class ClaudeEventQuerySet(models.QuerySet["ClaudeEvent"]):
 class ClaudeEvent(models.Model):
     """One event of a run. `number` is its place in the run, from 1.
 
-    `content` depends on the kind; see `actions.claude_runs.events`. For a call that ran, `seq` is the number of its
-    audit entry. An event `is_open` while it grows. An event that `is_cut` is a part of an answer that broke off, and
-    not of the conversation.
+    `content` depends on the kind; see `actions.claude_runs.events`. If a call ran, `seq` is the number of its audit
+    entry. An event `is_open` while it still grows. An event that `is_cut` belongs to an answer that broke off, and is
+    not a part of the conversation.
     """
 
     pk = models.CompositePrimaryKey("run", "number")
@@ -171,7 +172,7 @@ class ClaudeEvent(models.Model):
 
 
 class ClaudeDay(models.Model):
-    """The tokens that all Claude runs of the hub have used or reserved on a day (UTC)."""
+    """The tokens that all Claude runs of the hub together have used or reserved on a day (UTC)."""
 
     day = models.DateField(primary_key=True)
     tokens = models.BigIntegerField(default=0)
@@ -180,7 +181,8 @@ class ClaudeDay(models.Model):
 class ClaudeModel(models.Model):
     """A model that Claude's API offers, with its `name` for people.
 
-    The most tokens of an answer, and the `edits` of a context that the model supports, are null if unknown.
+    The most tokens of an answer, and the `edits` of a context that the model supports, are null if the API did not
+    report them.
     """
 
     id = models.CharField(max_length=100, primary_key=True)

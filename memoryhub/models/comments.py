@@ -42,16 +42,17 @@ class CommentQuerySet(SealedQuerySet["Comment"]):
 class Comment(Sealed, RowOfStore):
     """One comment. `thread` is the id of the comment that began the thread, which can be this one.
 
-    Only the first comment of a thread has a place and can be resolved. Its place is the lines `first` to `last`, from
-    1, of version `number` of the memory (null: the memory as a whole). `seq` is the number of the audit entry. A
-    deleted comment has no text. `author_name` is the author of an imported comment, who is no person of this hub.
+    Only the first comment of a thread has a place and can be resolved. Its place is the lines `first` to `last`,
+    counted from 1, of version `number` of the memory; `first` and `last` are null if the thread is about the memory as
+    a whole. `seq` is the number of the audit entry. A deleted comment has no text. `author_name` is the name of the
+    author of an imported comment, who is no person of this hub.
 
     `agent` is the id of the agent that wrote these lines, as far as known. With `tells`, the comment is a note to this
     agent. The agent's next view of the memory delivers the note; `told_seq` is the seq of that view's entry.
 
-    A comment on a proposal has no memory, and `agent` is the agent that made the proposal. Its place is a line of the
-    memory `change`, before (`is_old`) or after the proposed changes. The texts are those of version `base` ("": none)
-    and of the changes up to `number`.
+    A comment on a proposal has no memory, and `agent` is the agent that made the proposal. Its place is a line of one
+    memory's text, before (`is_old`) or after the proposed changes. `change` is the memory's name in the plan. The texts
+    were made from the memory's version `base` ("": there was none) and its proposed changes up to `number`.
     """
 
     HOME: ClassVar = "store_id"
@@ -97,7 +98,7 @@ class Comment(Sealed, RowOfStore):
 
     @property
     def waits(self) -> bool:
-        """Return whether the comment is a note to an agent that no view has delivered yet."""
+        """Return whether the comment is a note to an agent that no view of its memory has delivered yet."""
         return self.tells and self.told_at is None
 
     @property
@@ -109,12 +110,14 @@ class Comment(Sealed, RowOfStore):
 
 
 class Notice(RowOfStore):
-    """A notice for a person who was named or answered in a conversation. It stays until the person dismisses it.
+    """A notice for a person about a conversation in which a comment named or answered the person. It stays until the
+    person dismisses it.
 
-    `comment` is the id of the newest such comment. A notice about a proposal has no memory. Notices are not audited.
+    `comment` is the id of the newest such comment. If the conversation is about a proposal, the notice has no memory.
+    Notices are not audited.
 
-    A person who flagged a memory also gets a notice of the decision: `thread` is then the id of the review with the
-    flag, and `comment` the id of the decision's review.
+    A person who flagged a memory also gets a notice of decisions about it: `thread` is then the id of the review that
+    set the flag, and `comment` the id of the newest decision's review.
     """
 
     store = models.ForeignKey(MemoryStore, models.CASCADE, db_index=False, related_name="+")

@@ -25,14 +25,18 @@ class IdField(PathField):
 
 
 class Literal(models.Value):
-    """A string that is written into the SQL itself. SQLite needs this for the condition of a partial index."""
+    """A string that is written into the SQL itself, and not passed as a parameter.
+
+    SQLite uses a partial index only if a query repeats the condition of the index literally.
+    """
 
     def as_sql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper) -> tuple[str, tuple[str | int, ...]]:
         return "'" + str(self.value).replace("'", "''").replace("%", "%%") + "'", ()
 
 
 class PlainJSONField(models.TextField):  # type: ignore[type-arg]
-    """JSON stored as ASCII-escaped text, so that both databases accept every character."""
+    """JSON stored as ASCII-escaped text, so that both databases accept every character, even NUL and unpaired
+    surrogates."""
 
     def from_db_value(self, value: str | None, *_: object) -> object:
         return None if value is None else json.loads(value)

@@ -1,7 +1,7 @@
 """Figures that the background counts from entries and versions, so that a chart takes the same time in a store of any
 size.
 
-They are derived data: they can be deleted and counted again.
+Figures are derived data: they can be deleted and counted again.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ALL = "*"
 """The author in a row that sums over all authors, and the command in a row that sums over all commands."""
 
 OK = "ok"
-"""The outcome of an act that was not refused."""
+"""The outcome under which acts that were not refused are counted."""
 
 
 Key = tuple[date, str, str, str]
@@ -34,15 +34,17 @@ class ActivityQuerySet(models.QuerySet["Activity"]):
         return self.filter(store__in=stores)
 
     def since(self, day: date | None) -> ActivityQuerySet:
-        """Return the rows from a day on; if `day` is None, the rows of all days."""
+        """Return the rows from a day on; the rows of all days if `day` is None."""
         return self if day is None else self.filter(day__gte=day)
 
     def by_command(self, author: str = ALL) -> ActivityQuerySet:
-        """Return one row per day, command and outcome: of one author, or by default the sums over all authors."""
+        """Return one row per day, command and outcome: the counts of one author or, by default, the sums over all
+        authors."""
         return self.filter(author=author).exclude(command=ALL)
 
     def in_sum(self, author: str = ALL) -> ActivityQuerySet:
-        """Return one row per day and outcome, summed over all commands. By default, all authors are summed too."""
+        """Return one row per day and outcome, summed over all commands: of one author or, by default, over all
+        authors."""
         return self.filter(author=author, command=ALL)
 
     def by_author(self) -> ActivityQuerySet:
@@ -55,7 +57,10 @@ class ActivityQuerySet(models.QuerySet["Activity"]):
         return Counter({(day, author, command, outcome): count for day, author, command, outcome, count in rows})
 
     def summed(self, *columns: str) -> list[tuple[object, ...]]:
-        """Return sorted tuples: each combination of values in these columns, and then the sum of its counts."""
+        """Return one tuple for each combination of values in these columns: the values, then the sum of the counts.
+
+        The tuples are sorted by the values.
+        """
         found = self.values(*columns).annotate(total=Sum("count")).order_by(*columns)
         return list(found.values_list(*columns, "total"))
 
@@ -64,7 +69,7 @@ class Activity(RowOfStore):
     """The number of acts in a store on a day (UTC) with one author, command and outcome.
 
     `outcome` is OK or a kind of error. `author` is the id of an agent or a person, or "". Each entry is counted in four
-    rows: with its author or ALL, and with its command or ALL.
+    rows: with its author and its command, and with ALL in place of the author, the command, or both.
     """
 
     store = models.ForeignKey(MemoryStore, models.CASCADE, db_index=False, related_name="+")
@@ -84,8 +89,8 @@ class Activity(RowOfStore):
 
 
 class Growth(RowOfStore):
-    """The changes of a store on a day (UTC): memories and bytes added minus those removed, and the number of versions
-    written."""
+    """The changes of a store on a day (UTC): memories added minus memories removed, bytes added minus bytes removed,
+    and the number of versions written."""
 
     store = models.ForeignKey(MemoryStore, models.CASCADE, db_index=False, related_name="+")
     day = models.DateField()
@@ -105,10 +110,10 @@ class RefusedCallsQuerySet(models.QuerySet["RefusedCalls"]):
         return self.filter(day__gte=day)
 
     def by_key(self, today: date) -> models.QuerySet[Any, Any]:
-        """Return one row for each key and store, the latest refusal first.
+        """Return one row for each key and store, the row with the latest refusal first.
 
-        A row has `store_id`, `key`, the number of refused `calls`, the number `today` (None: none on this day), and the
-        `last` time.
+        A row has `store_id`, `key`, `calls` (the number of refused calls on all days), `today` (the number on the day
+        `today`, or None) and `last` (the time of the last refusal).
         """
         of_today = Sum("count", filter=Q(day=today))
         found = self.values("store_id", "key").annotate(calls=Sum("count"), today=of_today, last=Max("last_at"))
@@ -118,7 +123,7 @@ class RefusedCallsQuerySet(models.QuerySet["RefusedCalls"]):
 class RefusedCalls(RowOfStore):
     """The number of refused calls of one key in one store on one day (UTC), and the time of the last one.
 
-    The key made more calls in a minute than the store allows. Such calls have no entry: see
+    They were refused because the key made more calls in a minute than the store allows. Such calls have no entry: see
     `actions.memories.refused_calls`.
     """
 
@@ -133,9 +138,10 @@ class RefusedCalls(RowOfStore):
 
 
 class CallCount(models.Model):
-    """The number of entries with one command, door and outcome, in all memory stores together, for the metrics.
+    """For metrics: the number of entries with one command, door and outcome that all memory stores together have ever
+    had.
 
-    `micros` is the sum of their durations, and `buckets` has their numbers by duration (see
+    `micros` is the sum of the entries' durations, and `buckets` has the number of entries by duration (see
     `actions.core.audit.metering`). The counts outlive the entries and the stores.
     """
 
@@ -151,7 +157,7 @@ class CallCount(models.Model):
 class MeteredChain(models.Model):
     """How far a chain has been counted in CallCount: `seq` is the seq of the last counted entry.
 
-    The counts in CallCount cannot be made again.
+    Unlike the figures in this module, the counts in CallCount cannot be made again.
     """
 
     chain = IdField(primary_key=True)
@@ -161,7 +167,8 @@ class MeteredChain(models.Model):
 class Figures(models.Model):
     """The state of a store's figures, and its lists of memories.
 
-    `seq` is the seq of the last counted entry, and `at` its time. `lists` were made after the entry `listed_seq`.
+    `seq` is the seq of the last counted entry, and `at` its time. `lists` were made when all entries up to `listed_seq`
+    were counted.
     """
 
     store = models.OneToOneField(MemoryStore, models.CASCADE, primary_key=True, related_name="+")

@@ -1,4 +1,5 @@
-"""Sensitive text and signs of poisoning found in memories, and scans of all texts of a store for them."""
+"""Sensitive text and signs of poisoning that were found in memories, and the scans that search all texts of a store for
+them."""
 
 from __future__ import annotations
 
@@ -40,8 +41,9 @@ class Finding(Sealed, RowOfStore):
 
     `fingerprint` is an HMAC of kind and value under the audit key (null after a redaction). `version` is the first
     version with the value. `start` and `end` are code points in the version's text, or in its path if `in_path`; `line`
-    is the line there. A finding is resolved when the newest version no longer contains the value. `is_settled` is false
-    for a finding of an earlier release that must still be checked.
+    is the line of the value. A finding is resolved when the newest version no longer contains the value. `is_settled`
+    is false for a finding that a person resolved in an earlier release, until the background work has checked whether
+    the value is gone.
     """
 
     HOME: ClassVar = "store_id"
@@ -94,7 +96,10 @@ class ScanState(models.TextChoices):
 
 
 class Scan(models.Model):
-    """A scan of every text that a store has ever had. `position` is the last version scanned, as `memory/number`."""
+    """A scan of every text that a store has ever had, with the rules that applied when the scan began.
+
+    `position` is the last version that was scanned, as `memory/number`.
+    """
 
     id = IdField(primary_key=True)
     store = models.ForeignKey(MemoryStore, models.CASCADE, db_index=False, related_name="+")

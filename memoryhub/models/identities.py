@@ -14,7 +14,8 @@ class IdentityQuerySet(SealedQuerySet["Identity"]):
 
 
 class Identity(Sealed):
-    """A person's identity at an identity provider. Who signs in there with this subject is signed in as this person."""
+    """A person's identity at an identity provider. Anyone who signs in there with this subject is signed in as this
+    person."""
 
     user = models.ForeignKey(User, models.CASCADE, related_name="identities")
     issuer = PathField()

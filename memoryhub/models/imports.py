@@ -1,4 +1,4 @@
-"""Imports: the uploaded memories, the choice made for each, and the progress."""
+"""Imports: the memories that were uploaded, the choice that a person made for each, and the progress."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ class ImportState(models.TextChoices):
 class Import(models.Model):
     """An import of memories into the directory `place` of a store. `group` is the group of its audit entries.
 
-    `copied_from` is the id of the copied memory store of this hub (null: another source). `actors` names the authors of
-    the imported versions: {id: label}. `memory_count` is the number of items, `byte_count` the size of their texts, and
-    `done_count` the number of finished items. `told` is the last state reported to webhooks.
+    `copied_from` is the id of the memory store of this hub that is copied (null: the memories have another source).
+    `actors` names the authors of the imported versions: {id: label}. `memory_count` is the number of items,
+    `byte_count` the size of their texts, and `done_count` the number of finished items. `told` is the last state that
+    was reported to webhooks.
     """
 
     id = IdField(primary_key=True)
@@ -59,10 +60,10 @@ class Import(models.Model):
 class ImportItem(models.Model):
     """One memory of an import: how it compares with the store (`found`), the person's choice, and the outcome.
 
-    `met` is the version that was at the item's path when the item was compared (null: none). `memory` is the memory's
-    id in the source. `history` holds the memory's versions, oldest first, if the source includes them. `version_count`
-    counts all versions in the source, and `comment_count` the comments in `history`. The texts are cleared when the
-    import ends.
+    `met` is the version that was at the item's path when the item was compared (null: none). `memory` is the id that
+    the source gives the memory. `history` holds the memory's versions, oldest first, if the source includes them.
+    `version_count` counts the versions at the source, including those that were removed there. `comment_count` counts
+    the comments in `history`. The texts in `history` and `content` are cleared when the import ends.
 
     If the item `is_proposal`, it is an open proposal: `history` has its changes, `path` is the path of the first
     change, and `memory` is the agent's id.

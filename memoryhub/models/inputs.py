@@ -1,4 +1,5 @@
-"""The inputs of audit entries. A text that is also in the entry's version is read from there, and not stored twice."""
+"""The inputs of audit entries. A text that is also in the version that the entry made is read from the version, and not
+stored twice."""
 
 from typing import Any
 
@@ -16,19 +17,23 @@ _SELECTED = """case when substr({entry}."input", 1, 1) = '@' then {entry}."input
  and kept_text.id = kept_version.text_id
  where kept_version.store_id = {entry}."chain" and kept_version.id = {entry}."version")
  else {entry}."input" end"""
-"""It has MARK and BREAK of `kept_once`. It is not in `actions.core.sql`, since Django asks the field for it."""
+"""The SQL contains MARK and BREAK of `kept_once`. It is not in `actions.core.sql`, because Django asks the field for
+it."""
 
 
 def selected(entry: str) -> str:
-    """Return the SQL that selects an input with what `InputField` needs. `entry` is the alias of the table."""
+    """Return the SQL that selects an input together with the values from which `InputField` completes it.
+
+    `entry` is the alias of the table.
+    """
     return _SELECTED.replace("{entry}", entry)
 
 
 class InputField(models.TextField):  # type: ignore[type-arg]
     """The whole input of an entry, as ASCII-escaped JSON.
 
-    The stored value may lack a text, which a query adds from the entry's version. If that text is missing, the input is
-    None. Conditions on the column apply to the stored value; see `actions.core.audit.own_texts`.
+    The stored value may lack a text, which a query adds from the entry's version. If that text was removed, the input
+    is None. Conditions on the column apply to the stored value; see `actions.core.audit.own_texts`.
     """
 
     def select_format(self, compiler: SQLCompiler, sql: str, params: Any) -> tuple[str, Any]:

@@ -1,4 +1,4 @@
-"""E-mail: the messages that wait to be sent, the choices of each person, and the state of each alarm."""
+"""E-mail: the messages that wait to be sent, the choices of each person about e-mail, and the state of each alarm."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ class MailQuerySet(models.QuerySet["Mail"]):
         return self.filter(state=MailState.WAITING)
 
     def due(self, at: datetime) -> MailQuerySet:
-        """Return the messages to send at a moment, those that have waited longest first.
+        """Return the messages to send at a moment; the message that has waited longest is first.
 
-        A `next_at` more than a day ahead was set while the clock was wrong, so such a message is due too.
+        A message whose `next_at` is more than a day ahead is due too: that time was set while the clock was wrong.
         """
         is_time = Q(next_at__lte=at) | Q(next_at__gt=at + timedelta(days=1))
         return self.waiting().filter(is_time).order_by("next_at", "id")
@@ -48,8 +48,8 @@ class MailQuerySet(models.QuerySet["Mail"]):
 class Mail(models.Model):
     """A message to send. Its words are not stored, but written when it is sent.
 
-    `to` is the receiver; null for an address without an account. `about` is the id of the subject of the message (a
-    comment, an invitation, an alarm or a request), and `store` is the subject's memory store. Of an invitation's token,
+    `to` is the receiver; null for an address without an account. `about` is the id of what the message is about (a
+    comment, an invitation, an alarm or a request), and `store` is the memory store of that. Of an invitation's token,
     only `nonce` is stored, which is useless without SECRET_KEY. `problem` is why the last try failed, in a few words.
     """
 
@@ -88,7 +88,7 @@ class MailChoice(models.Model):
     """The choices of a person about e-mail. If a person has no row, the defaults apply.
 
     The digest is due at `hour` in the person's time zone; `next_at` is that time (null: not computed yet). `warnings`
-    are about removals by retention, for admins of the memory store. `alarms` are for administrators of the hub.
+    are about removals by retention; they go to admins of the memory store. `alarms` go to administrators of the hub.
     """
 
     user = models.OneToOneField(User, models.CASCADE, primary_key=True, related_name="mail_choice")
@@ -106,10 +106,11 @@ class AlarmState(models.TextChoices):
 
 
 class Alarm(models.Model):
-    """The state of an alarm, or of a warning of removals by retention, which has lasted since `since`.
+    """The state of an alarm, which has lasted since `since`, or of a warning of removals by retention.
 
-    `mailed_at` is when the last message was put into the outbox (null: none yet). The `state` becomes RAISED after
-    `LASTS` (see `actions.mail.alarms`) and changed at `changed_at`. `told` is the last state reported to webhooks.
+    `mailed_at` is when the last message about the alarm was put into the outbox (null: none yet). The `state` of an
+    alarm becomes RAISED when the alarm has lasted for `LASTS` (see `actions.mail.alarms`). `changed_at` is when the
+    `state` changed; `told` is the state that was last reported to webhooks.
     """
 
     key = IdField(primary_key=True)

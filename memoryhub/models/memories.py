@@ -43,7 +43,8 @@ class DirectoryQuerySet(models.QuerySet["Directory"]):
 
 
 class Directory(RowOfStore):
-    """A directory. Its row exists while a live memory is in it, at any depth. The root, `""`, always has a row."""
+    """A directory. Its row exists while a live memory is in it, at any depth. The row of the root, `""`, always
+    exists."""
 
     id = IdField(primary_key=True)
     store = models.ForeignKey(MemoryStore, models.CASCADE, db_index=False, related_name="directories")
@@ -91,13 +92,13 @@ class MemoryQuerySet(models.QuerySet["Memory"]):
         return self.live().filter(path__gte=low, path__lt=high)
 
     def flagged_among(self, stores: Iterable[str], ids: Iterable[str]) -> frozenset[str]:
-        """Return the ids of the given memories that are flagged."""
+        """Return the ids of those memories in `ids` that are flagged."""
         found = self.filter(store_id__in=set(stores), pk__in=set(ids), flagged=True)
         return frozenset(found.values_list("pk", flat=True))
 
     def with_last_change(self) -> MemoryQuerySet:
-        """Annotate the facts about the newest version: `changed_seq`, `changed_by` (the actor's label) and
-        `changed_origin`."""
+        """Annotate `changed_seq` (the seq of the entry that made the newest version), `changed_by` (the label of that
+        entry's actor), and `changed_origin` (the version's origin; None: it was not imported)."""
         head = MemoryVersion.objects.filter(store_id=OuterRef("store_id"), pk=OuterRef("head_id"))
         entry = AuditEntry.objects.filter(chain=OuterRef("store_id"), seq=OuterRef("changed_seq"))
         with_seq = self.annotate(
@@ -107,11 +108,11 @@ class MemoryQuerySet(models.QuerySet["Memory"]):
 
 
 class Memory(RowOfStore):
-    """A text at a path. The memory keeps its id when it is renamed. With `deleted_at`, the memory is in the trash.
+    """A text at a path. The memory keeps its id when it is renamed. If `deleted_at` is set, the memory is in the trash.
 
     `version_count` is the number of the newest version. `removed_versions` counts the versions that retention removed.
-    `expired_by` is the retention run that moved the memory to the trash (null: none). `waiting_notes` counts the notes
-    to an agent that no view has delivered yet.
+    `expired_by` is the retention run that moved the memory to the trash (null: none did). `waiting_notes` counts the
+    notes to an agent that no view of the memory has delivered yet.
     """
 
     id = IdField(primary_key=True)
@@ -158,7 +159,8 @@ class Memory(RowOfStore):
 
     @property
     def redacted_at(self) -> datetime | None:
-        """Return when a version was last redacted; None if none was, or if the entry of the redaction was removed."""
+        """Return when a version of the memory was last redacted; None if none was, or if the entry of that redaction
+        was removed."""
         versions = MemoryVersion.objects.of_memory(self).filter(redacted_seq__isnull=False)
         seq = versions.order_by("-redacted_seq").values_list("redacted_seq", flat=True).first()
         if seq is None:
@@ -167,19 +169,22 @@ class Memory(RowOfStore):
 
     @property
     def is_hidden(self) -> bool:
-        """Return whether directory views leave the memory out, because a name in its path is hidden."""
+        """Return whether directory views leave the memory out: its name, or the name of a directory above it, is
+        hidden."""
         return any(paths.is_hidden(name) for name in self.path.split("/")[1:])
 
 
 class MemoryTextQuerySet(models.QuerySet["MemoryText"]):
     def contents(self, store_id: str, ids: Iterable[str]) -> dict[str, str]:
-        """Return {id: text} for texts of a store. Texts that were redacted or removed since are missing."""
+        """Return {id: text} for texts of a store. Texts that have been redacted or removed are missing."""
         return dict(self.filter(store_id=store_id, pk__in=ids).values_list("pk", "content"))
 
 
 class MemoryText(RowOfStore):
-    """A text, byte for byte as it was written. A version that only renames its memory shares the text of the version
-    before."""
+    """A text, byte for byte as it was written.
+
+    A version that only renames its memory shares the text of the previous version.
+    """
 
     id = IdField(primary_key=True)
     store = models.ForeignKey(MemoryStore, models.CASCADE, db_index=False, related_name="+")
@@ -197,14 +202,14 @@ class MemoryVersionQuerySet(models.QuerySet["MemoryVersion"]):
         return self.filter(store_id=memory.store_id, memory=memory)
 
     def of_entry(self, chain: str, seq: int) -> MemoryVersionQuerySet:
-        """Return the versions that one audit entry made, in the order that the entry's digest needs."""
+        """Return the versions that one audit entry made, in the order in which the entry's digest covers them."""
         return self.filter(store_id=chain, seq=seq).order_by("id")
 
     def newest(self) -> MemoryVersionQuerySet:
         return self.order_by("-number")
 
     def as_of(self, seq: int) -> MemoryVersionQuerySet:
-        """Return the versions in the tree after the entry `seq`: the versions that were current then, without
+        """Return the versions that formed the tree after the entry `seq`: the versions that were current then, without
         deletions."""
         current = Q(superseded_seq=None) | Q(superseded_seq__gt=seq)
         return self.filter(current, seq__lte=seq).exclude(operation=Operation.DELETED)
@@ -222,27 +227,30 @@ class MemoryVersionQuerySet(models.QuerySet["MemoryVersion"]):
         return self.filter(path__gte=low, path__lt=high)
 
     def about(self, path: str) -> MemoryVersionQuerySet:
-        """Return the versions at a path or, if `path` ends with a slash, under it. The index by path is not used.
+        """Return the versions at a path or, if `path` ends with a slash, the versions under it. The index by path is
+        not used.
 
         Use this when another index has already limited the query to few rows.
         """
         return self.filter(at_or_beneath(UNINDEXED_PATH, path))
 
     def between(self, after: int, last: int) -> MemoryVersionQuerySet:
-        """Return the versions made by the entries after the seq `after`, up to the seq `last`."""
+        """Return the versions that were made by the entries after the seq `after`, up to and including the seq
+        `last`."""
         return self.filter(seq__gt=after, seq__lte=last)
 
     def unreviewed(self) -> MemoryVersionQuerySet:
-        """Return the versions that await review. SQLite uses the partial index."""
+        """Return the versions that await review. The literal in the SQL lets SQLite use the partial index."""
         return self.filter(Exact(F("review_state"), Literal(ReviewState.UNREVIEWED.value)))
 
 
 class MemoryVersion(RowOfStore):
     """The state of a memory after one operation.
 
-    `origin` is set for a version imported with its history: the id of the import, and the author's type and id.
-    `created_at` is then the time at the source. `redacted_seq` is the newest entry that redacted a part of the version;
-    `redacted_at` is set once all of it is redacted. A `seal` authenticates a version whose audit entry was removed.
+    `origin` is set for a version that was imported with its history: the id of the import, and the author's type and id
+    in the source. `created_at` is then the time in the source. `redacted_seq` is the newest entry that redacted a part
+    of the version; `redacted_at` is set once all of it is redacted. A `seal` authenticates a version whose audit entry
+    was removed.
     """
 
     id = IdField(primary_key=True)

@@ -30,7 +30,7 @@ class ProposalState(models.TextChoices):
 class ProposalOrigin(NamedTuple):
     """Where a proposal was imported from: the import, the agent, and the person who decided (None: it was open).
 
-    The agent and the person belong to another hub.
+    The agent and the person belong to the hub from which it was imported.
     """
 
     of_import: str
@@ -44,19 +44,21 @@ class ProposalQuerySet(SealedQuerySet["Proposal"]):
         return self.filter(store_id=store_id)
 
     def of_state(self, state: ProposalState) -> ProposalQuerySet:
-        """Return the proposals of a state. SQLite uses the partial index of open proposals."""
+        """Return the proposals of a state. The literal in the SQL lets SQLite use the partial index of open
+        proposals."""
         return self.filter(Exact(F("state"), Literal(state.value)))
 
 
 class Proposal(Sealed, RowOfStore):
-    """Changes that one agent proposed in one session. An open proposal grows with the session's later proposed changes.
+    """Changes that one agent proposed in one session. While the proposal is open, later proposed changes of the session
+    are added to it.
 
     `number` is its number in the store, from 1. `key` and `agent` are ids. Each change sets `changed_at`. `seq` is the
-    entry of the decision or withdrawal, and `reason` is the person's note. `assigned_to` is the person who is to
-    decide. `claimed_by` is the person who is reviewing the proposal until `claimed_until`.
+    seq of the entry of the decision or withdrawal, and `reason` is the note that the person wrote. `assigned_to` is the
+    person who is to decide about the proposal. `claimed_by` is the person who is reviewing it until `claimed_until`.
 
-    An imported proposal has an `origin`: a `ProposalOrigin`. If the proposal was imported with its decision, `seq` is
-    the entry of the import.
+    An imported proposal has an `origin`: a `ProposalOrigin`. If it was imported with its decision, `seq` is the entry
+    of the import.
     """
 
     HOME: ClassVar = "store_id"
@@ -103,24 +105,23 @@ class Proposal(Sealed, RowOfStore):
 
     @property
     def was_decided_elsewhere(self) -> bool:
-        """Return whether the proposal was imported with its decision. Such a decision cannot be taken back in this
-        hub."""
+        """Return whether the proposal was imported with its decision: this hub cannot take such a decision back."""
         return self.came_from is not None and self.came_from.decided_by is not None
 
     @property
     def decider(self) -> str:
-        """Return the name of the person who decided in another hub, followed by "(imported)". Without a name, return
-        "unknown"."""
+        """Return the name of the person who decided in another hub, followed by "(imported)"; "unknown" in place of a
+        missing name."""
         return _imported(self.came_from and self.came_from.decided_by) or str(_("unknown"))
 
     @property
     def imported_agent(self) -> str:
-        """Return the agent's name from another hub, followed by "(imported)". Return "" if the proposal was not
-        imported."""
+        """Return the name that the agent has in another hub, followed by "(imported)". Return "" if the proposal was
+        not imported."""
         return _imported(self.came_from and self.came_from.agent_name)
 
     def is_claimed(self, at: datetime) -> bool:
-        """Return whether a person is reviewing the proposal (`claimed_by`) at a moment."""
+        """Return whether a person (`claimed_by`) is reviewing the proposal at a moment."""
         return self.claimed_until is not None and at < self.claimed_until <= at + 2 * CLAIM
 
 
@@ -137,7 +138,7 @@ class ProposedChangeQuerySet(SealedQuerySet["ProposedChange"]):
         return self.filter(store_id=store_id, memory=memory)
 
     def bases_of_open(self, store_id: str, memories: Collection[str]) -> set[str | None]:
-        """Return the `base` of each change of `memories` in an open proposal: a version's id (None: there was no
+        """Return the `base` of each change of one of `memories` in an open proposal: a version's id (None: there was no
         memory)."""
         if not memories:
             return set()
@@ -152,10 +153,10 @@ class ProposedChangeQuerySet(SealedQuerySet["ProposedChange"]):
 class ProposedChange(Sealed, RowOfStore):
     """The change that one call would have made to one memory. `seq` is the seq of the call's entry.
 
-    `memory` is the memory's id, and `base` the id of its newest version at that time; both are null for a new memory.
-    `content` is the whole new text, and `new_path` the new path; null means no change. `rule` is the number, from 1, of
-    the path rule that required the proposal (null: unknown). `became` is the version that a merge in another hub made
-    from the change, if this store has that version.
+    `memory` is the memory's id, and `base` the id of its newest version at the time of the call; both are null for a
+    new memory. `content` is the memory's whole new text (null: the text does not change), and `new_path` its new path
+    (null: the path does not change). `rule` is the number, from 1, of the path rule that required the proposal (null:
+    unknown). `became` is the version that a merge in another hub made from the change, if this store has that version.
     """
 
     HOME: ClassVar = "store_id"
@@ -188,7 +189,7 @@ class ProposedChange(Sealed, RowOfStore):
 
     @property
     def operation(self) -> str:
-        """Return "created", "modified", "renamed" or "deleted"."""
+        """Return what the change does: "created", "modified", "renamed" or "deleted"."""
         if self.deletes:
             return "deleted"
         if self.memory is None:

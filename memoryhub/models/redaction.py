@@ -1,4 +1,4 @@
-"""Redactions of values, with the commitments by which the audit still verifies, and receipts of erasures."""
+"""Redactions of values, with the commitments by which the audit still verifies, and the receipts of erasures."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class RedactionQuerySet(models.QuerySet["Redaction"]):
         return self.filter(chain=chain)
 
     def removed(self) -> RedactionQuerySet:
-        """Return the redactions of versions whose row was removed."""
+        """Return the redactions whose version was removed, with its row."""
         return self.filter(number__isnull=False)
 
     def of_versions(self, store_id: str, ids: Collection[str]) -> RedactionQuerySet:
@@ -30,8 +30,8 @@ class Redaction(RowOfStore):
     """One redaction of one value, recorded by the entry `seq`.
 
     `entry_seq` is the redacted entry or, for a version, the entry that made it. `field` is the redacted field of the
-    entry (null: a version). `commitment`, with `salt`, covers the value that is left; `salt` is null if no value is
-    left, or after a later redaction.
+    entry (null: a version was redacted). `commitment`, with `salt`, covers the value after the redaction; `salt` is
+    null if no value is stored, or after a later redaction of the value.
 
     A row with a `number` replaces the removed version with this number. The version was current up to the entry
     `superseded_seq`. `original` is the version's own commitment.
@@ -66,7 +66,8 @@ class Redaction(RowOfStore):
 
 
 class Receipt(RowOfStore):
-    """The receipt of an erasure, for the person who asked for it: a signed text without personal data."""
+    """The receipt of an erasure: a signed text without personal data. It is for the person who asked for the
+    erasure."""
 
     STORE = "store"
 

@@ -1,4 +1,4 @@
-"""Retention: policies, holds and pins, and the runs that remove the items that are due."""
+"""Retention: policies, holds and pins, and the runs that remove what is due."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from memoryhub.models.stores import MemoryStore
 
 class RetentionPolicyQuerySet(SealedQuerySet["RetentionPolicy"]):
     def of_store(self, store_id: str) -> RetentionPolicyQuerySet:
-        """Return the policies of a store itself, with and without a pattern, but not those of the hub."""
+        """Return the policies of the store itself, with and without a pattern, but not the policies of the hub."""
         return self.filter(store_id=store_id)
 
     def of_hub(self) -> RetentionPolicyQuerySet:
@@ -32,11 +32,11 @@ class RetentionPolicyQuerySet(SealedQuerySet["RetentionPolicy"]):
 class RetentionPolicy(Sealed):
     """A retention policy: how long memories are kept if their path matches `pattern` ("": every path).
 
-    Without a `store`, the policy applies in every store. A rule that is null does not apply. A day is 24 hours.
-    `grace_days` says how long memories that a policy moved to the trash stay there, `trash_days` how long other
-    memories stay there. `keep_entry_days` takes effect only without a pattern. With `keeps_approved`, a memory does not
-    expire if a person wrote or approved its newest version. With `expires_together`, all rules must be due; otherwise
-    one is enough.
+    Without a `store`, the policy is the hub's and applies in every store. A rule that is null does not apply. A day is
+    24 hours. `grace_days` says how long memories that a policy moved to the trash stay there, `trash_days` how long all
+    other memories stay there. `keep_entry_days` takes effect only in policies without a pattern. With `keeps_approved`,
+    a memory does not expire if a person wrote or approved its newest version. With `expires_together`, a memory expires
+    when all rules of the policy are due; otherwise when the first of them is due.
     """
 
     HOME: ClassVar = "store_id"
@@ -96,7 +96,7 @@ class Hold(Sealed, RowOfStore):
     """A pin or a legal hold: on one `memory`, on a directory (`path`), or on the whole store (`path` is "").
 
     A pin stops only retention policies. A legal hold also stops removals by people and agents. A hold that `freezes`
-    stops every change. Holds with the same `case_number` can be released together ("": no case).
+    stops every change. Holds with the same `case_number` can be released together ("": the hold belongs to no case).
     """
 
     HOME: ClassVar = "store_id"
@@ -143,7 +143,7 @@ class RunQuerySet(models.QuerySet["Run"]):
         return self.filter(store_id=store_id)
 
     def open(self) -> RunQuerySet:
-        """Return the runs that are running, or wait for a person's answer."""
+        """Return the runs that have not ended: those that are running, and those that wait for a person's answer."""
         return self.filter(state__in=[RunState.WAITING, RunState.RUNNING])
 
     def newest(self) -> RunQuerySet:
@@ -151,10 +151,11 @@ class RunQuerySet(models.QuerySet["Run"]):
 
 
 class Run(models.Model):
-    """One run of the policies over a store (null: over the hub's own audit), as of the time `at`.
+    """One run of the policies over a store, as of the time `at`. If `store` is null, it is a run over the hub's own
+    audit.
 
-    The id is also the group of its audit entries. `expected` is the number of items due at its start; `items` record
-    the removals. `told` is the last state reported to webhooks.
+    The id is also the group of its audit entries. `expected` is the number of items that were due at its start; `items`
+    record the removals. `told` is the last state that was reported to webhooks.
     """
 
     id = IdField(primary_key=True)
@@ -194,7 +195,7 @@ class Removal(models.TextChoices):
 class RunItem(models.Model):
     """One removal by a run: of one memory, or of versions of it.
 
-    `skipped` says why the removal was not done ("": it was done). If `memory` is empty, the run removed audit entries.
+    `skipped` says why the run did not do it ("": the run did it). If `memory` is empty, the run removed audit entries.
     `rule` is a name from `retention_rules`.
     """
 

@@ -1,4 +1,5 @@
-"""Reviewers' decisions about versions that agents wrote, assignments of reviews, and claims of memories."""
+"""Reviewers' decisions about versions that agents wrote, assignments of reviews, and claims of memories that people are
+reviewing now."""
 
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ class ReviewQuerySet(models.QuerySet["Review"]):
         return self.order_by("-seq", "-id")
 
     def approvals_of(self, user_id: str) -> ReviewQuerySet:
-        """Return a person's approvals, by a decision or by an edit, that were not taken back."""
+        """Return a person's approvals that were not taken back: those by a decision, and those by an edit."""
         later = Review.objects.of_memory(OuterRef("store_id"), OuterRef("memory_id"))  # type: ignore[arg-type]
         taken_back = later.filter(
             version_id=OuterRef("version_id"), decision=Decision.REOPENED, seq__gt=OuterRef("seq")
@@ -46,7 +47,8 @@ class ReviewQuerySet(models.QuerySet["Review"]):
 class Review(RowOfStore):
     """One decision about one memory version, recorded by the audit entry `seq`. It never changes.
 
-    A flag is about the whole memory; its `version` was then the newest one.
+    A flag is a decision about the whole memory; its `version` is the version that was newest when the memory was
+    flagged.
     """
 
     id = IdField(primary_key=True)
@@ -74,7 +76,7 @@ class Review(RowOfStore):
 
 
 CLAIM = timedelta(minutes=5)
-"""How long a claim lasts. A claim that still has more than twice this time was made while the clock was ahead. It
+"""How long a claim lasts. A claim that has more than twice this time left was made while the clock was ahead, and
 counts as expired."""
 
 
@@ -84,8 +86,8 @@ class ClaimQuerySet(models.QuerySet["Claim"]):
         return self.filter(expires_at__gt=at, expires_at__lte=at + 2 * CLAIM)
 
     def over(self, at: datetime) -> ClaimQuerySet:
-        """Return the claims that are not valid at a moment: expired claims, and claims set while the clock was
-        wrong."""
+        """Return the claims that are not valid at a moment: those that have expired, and those that were made while the
+        clock was wrong."""
         return self.filter(Q(expires_at__lte=at) | Q(expires_at__gt=at + 2 * CLAIM))
 
 
@@ -104,7 +106,7 @@ class Claim(RowOfStore):
 
 
 class Viewed(RowOfStore):
-    """A person's mark that they have viewed a memory as it was after the version with the id `version`.
+    """A person's mark that they have viewed a memory in the state after a version; `version` is the id of that version.
 
     The mark does not apply to newer versions, and is not audited.
     """
@@ -122,10 +124,10 @@ class Viewed(RowOfStore):
 
 
 class Assignment(RowOfStore):
-    """The assignment of a memory's review to a person. It ends when no version of the memory awaits review.
+    """The assignment of a memory's review to a person. It ends when no version of the memory awaits review any more.
 
-    `ended_by` is the seq of the decision that ended the assignment. The undo of that decision brings the assignment
-    back.
+    `ended_by` is the seq of the decision that ended the assignment. If that decision is undone, the assignment is in
+    force again.
     """
 
     store = models.ForeignKey(MemoryStore, models.CASCADE, db_index=False, related_name="+")

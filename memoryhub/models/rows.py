@@ -11,9 +11,10 @@ from django.db.models.lookups import Exact
 
 
 class RowOfStore(models.Model):
-    """A row of a table that grows with the hub. `STORE` is the name of the column with its memory store.
+    """A row of a table that grows with the hub. `STORE` is the name of the column that has the row's memory store.
 
-    Django's statements about one row also name that column in their conditions. A row stays in its store.
+    Django's statements about one row also name that column in their conditions. They never change it: a row stays in
+    its store.
     """
 
     STORE = "store_id"
@@ -40,7 +41,8 @@ class RowOfStore(models.Model):
 
 
 class WithinStore(ForeignKey):  # type: ignore[type-arg]
-    """A foreign key between rows of one store. A join, or a fetch of the referenced row, compares their stores too."""
+    """A foreign key between rows of one store. A join, or a fetch of the referenced row, also compares the stores of
+    the two rows."""
 
     def deconstruct(self) -> Any:
         """Return the field's definition for migrations, as a plain foreign key."""
@@ -59,7 +61,8 @@ class WithinStore(ForeignKey):  # type: ignore[type-arg]
 def within_store(to: str, **options: Any) -> Any:
     """Return a WithinStore field, without a database constraint.
 
-    The actions keep the reference valid, and `verify_audit` checks it. A constraint would need further indexes.
+    The actions keep the reference valid, and `verify_audit` checks it. To check a constraint, the database would need
+    further indexes.
     """
     return WithinStore(
         to, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+", **options

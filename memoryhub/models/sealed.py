@@ -1,4 +1,4 @@
-"""Governing rows. When one is changed, the change is noted until an audit entry seals the row.
+"""Governing rows. When one of them is changed, the change is noted until an audit entry seals the row.
 
 Code that changes a row of a Sealed model must then write the audit entry of the act, in the same transaction. The entry
 holds a seal of each changed row; see `actions.core.audit.seals`.
@@ -21,26 +21,29 @@ _thread = threading.local()
 
 
 def begin() -> None:
-    """Start noting changed rows, at the start of a transaction of the actions."""
+    """Start noting changed rows, at the start of an action's transaction."""
     _thread.changed = {}
 
 
 def end() -> None:
-    """Stop noting changed rows, at the end of a transaction, with or without a commit."""
+    """Stop noting changed rows, at the end of an action's transaction, with or without a commit."""
     _thread.changed = None
 
 
 def changed() -> dict[Changed, None]:
-    """Return the rows that this transaction has changed and no entry has sealed, as keys of a dict.
+    """Return the rows that this transaction has changed and that no entry has sealed, as keys of a dict.
 
-    The caller deletes the rows that it seals from the dict.
+    The caller seals rows and deletes them from the dict.
     """
     found: dict[Changed, None] | None = getattr(_thread, "changed", None)
     return {} if found is None else found
 
 
 def changes() -> int:
-    """Return how often this thread has changed governing rows. After a change, values read before are out of date."""
+    """Return how often this thread has changed governing rows.
+
+    If the number has grown, values that were read before are out of date.
+    """
     return getattr(_thread, "changes", 0)
 
 
@@ -52,7 +55,7 @@ def _note(model: type[Sealed], rows: Iterable[tuple[str | None, object]]) -> Non
 
 
 class SealedQuerySet(models.QuerySet[Row]):
-    """A query that notes the rows it writes. `bulk_update` is covered, because it calls `update`."""
+    """A query that notes the rows that it writes. `bulk_update` is covered, because it calls `update`."""
 
     def update(self, **values: Any) -> int:
         if not self.model.is_sealed_in(values):  # type: ignore[attr-defined]
@@ -83,9 +86,9 @@ class SealedQuerySet(models.QuerySet[Row]):
 class Sealed(models.Model):
     """A model of governing rows: they say what people and agents may do, what is kept, or what was decided.
 
-    `HOME` names the column with the id of a store, whose chain seals the row. Without a store, the hub's chain seals
-    the row. `OUTSIDE` names the columns that no seal covers: {column: reason}. A column added later needs a default. A
-    seal leaves out default values, so older seals stay valid.
+    `HOME` names the column with the store whose chain seals the row. Without such a column, or if its value is null,
+    the hub's chain seals the row. `OUTSIDE` names the columns that no seal covers: {column: reason}. A column added
+    later needs a default: a seal leaves out values that equal the default, so older seals stay valid.
     """
 
     HOME: ClassVar[str | None] = None
@@ -106,8 +109,8 @@ class Sealed(models.Model):
 
     @property
     def place(self) -> tuple[str | None, object]:
-        """Return (store, key): the store whose chain seals the row (None: the hub's chain), and the row's primary
-        key."""
+        """Return (store, key): the store whose chain seals the row (None: the hub's chain seals it), and the row's
+        primary key."""
         return (getattr(self, self.HOME) if self.HOME else None), self.pk
 
     def save_base(self, *arguments: Any, **options: Any) -> None:

@@ -22,9 +22,9 @@ class SealQuerySet(models.QuerySet["Seal"]):
 class Seal(models.Model):
     """A commitment to a governing row as it was after the entry `seq` of `chain`.
 
-    `kind` is the row's table, and `row` its key. `home` is the chain to which the row belongs. `number` is the seal's
-    place among the row's seals. `digest` is the commitment (null: the row was deleted). `salt` is kept in the row's
-    newest seal. The background work deletes a seal that `may_go`.
+    `kind` is the row's table, and `row` its key. `home` is the chain to which the row belongs. `number` is the number
+    of this seal among the row's seals. `digest` is the commitment (null: the row was deleted). `salt` is kept while
+    this is the row's newest seal. The background work deletes a seal that `may_go`.
     """
 
     chain = IdField()

@@ -1,4 +1,4 @@
-"""Memory stores, which are trees of memories, and the settings of the hub for all of them."""
+"""Memory stores, the trees of memories that agents and people work on, and the settings of the hub for all stores."""
 
 from __future__ import annotations
 
@@ -50,7 +50,8 @@ class MemoryStoreQuerySet(SealedQuerySet["MemoryStore"]):
         return self.filter(Q(name__gt=store.name) | Q(name=store.name, id__gt=store.id))
 
     def older_than(self, at: datetime, store_id: str) -> MemoryStoreQuerySet:
-        """Return the stores after the store `store_id`, created at `at`, in the order of `newest_first`."""
+        """Return the stores that follow, in the order of `newest_first`, the store `store_id`, which was created at
+        `at`."""
         return self.filter(created_at__lte=at).exclude(created_at=at, id__gte=store_id)
 
     def newest_first(self) -> MemoryStoreQuerySet:
@@ -78,7 +79,7 @@ class ListedStores(PresentStores):
 
 
 class Governed(Sealed):
-    """The settings that a memory store and the hub share: limits (null: not set here) and `rules` for kinds of
+    """The settings that both a memory store and the hub have: limits (null: not set here) and `rules` for kinds of
     sensitive text."""
 
     limit_memory_bytes = models.BigIntegerField(null=True, blank=True)
@@ -99,10 +100,10 @@ class MemoryStore(Governed):
     """A tree of memories with its settings and counters. `updated_at` changes with its settings, not with its memories.
 
     `path_rules` say what agents may change (see the package `path_rules`). `last_removed_proposal` is the highest
-    number of a proposal that retention removed. With `records_views`, each page that shows a person texts of memories
-    is audited. A store with `deleted_at` is invisible to everyone, and its rows are being removed. `copy_of` is the id
-    of the original of a throw-away copy, on which a Claude run works. People with a role in the original may view the
-    copy.
+    number of the proposals that retention removed. With `records_views`, an audit entry is written for each page that
+    shows a person texts of the store's memories. A store with `deleted_at` is invisible to everyone, and its rows are
+    being removed. If the store is a throw-away copy, on which a Claude run works, `copy_of` is the id of its original.
+    People with a role in the original may view the copy.
     """
 
     HOME: ClassVar = "id"
@@ -156,13 +157,15 @@ class HubSettings(Governed):
 
     A limit that is null has the value of settings.py. `rules` say what happens to sensitive text of each kind; a
     store's own `rules` take precedence. `checked_at` is when the retention policies were last checked. `scrub_since` is
-    when a redaction left a value in unused parts of SQLite's file. A large file is rewritten at the hour `scrub_hour`
-    (UTC) or when a person asks (`scrub_asked`). `scrub_begun_at` is when the last rewriting began.
+    the moment of a redaction whose value may still be in unused parts of SQLite's file. A large file is rewritten at
+    the hour `scrub_hour` (UTC) or when a person asks for it (`scrub_asked`). `scrub_begun_at` is when the hub last
+    began to rewrite the file.
 
     `backups` has the settings of the scheduled backups, and `backup_last` the result of the last one. In a restored
-    hub, `backup_last` also has a mark (see `actions.backups.make`). `backup_asked`: a person has asked for a backup.
-    `backup_begun_at` is when the last backup began. `claude_role` is the lowest role with which a person may start
-    Claude runs in a store ("": no one may). With `second_person`, acts that cannot be undone need a second person.
+    hub, `backup_last` also has the mark that the restore gave to the hub (see `actions.backups.make`). `backup_asked`
+    says that a person has asked for a backup; `backup_begun_at` is when the last one began. `claude_role` is the lowest
+    role in a memory store that lets a person start Claude runs in that store ("": no one may). With `second_person`,
+    acts that cannot be undone need the permission of a second person.
     """
 
     OUTSIDE: ClassVar = dict.fromkeys(
@@ -200,9 +203,10 @@ class HubSettings(Governed):
 
 
 class RefusalWindow(models.Model):
-    """The refused requests of a key since the moment `since`: `written` with an audit entry, and `counted` without one.
+    """The refused requests of a key since the moment `since`.
 
-    See `actions.memories.refusals`.
+    `written` of them have an audit entry of their own; `counted` of them are only counted. See
+    `actions.memories.refusals`.
     """
 
     key = IdField(primary_key=True)
@@ -213,7 +217,7 @@ class RefusalWindow(models.Model):
 
 
 class CallWindow(RowOfStore):
-    """The calls of a key in a store in the last minute, if the store limits them."""
+    """The calls of a key in a store in the last minute. They are counted only if the store limits them."""
 
     pk = models.CompositePrimaryKey("store", "key")
     store = models.ForeignKey(MemoryStore, models.CASCADE, db_index=False, related_name="+")

@@ -6,7 +6,7 @@ from memoryhub.models.fields import IdField
 
 
 class TryCounter(models.Model):
-    """The number of password attempts for one account, network or browser. The next one is allowed at `until`.
+    """The number of password attempts for one account, network or browser, and when the next one is allowed (`until`).
 
     The id is a digest, so that the row does not reveal a name or an address.
     """

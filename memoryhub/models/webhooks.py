@@ -1,4 +1,4 @@
-"""Webhooks: their addresses, their deliveries with attempts, and how far the audit has been read for them."""
+"""Webhooks: their addresses, each delivery with its attempts, and how far the audit has been read for them."""
 
 from __future__ import annotations
 
@@ -30,17 +30,18 @@ class WebhookQuerySet(SealedQuerySet["Webhook"]):
         return self.filter(paused_at=None)
 
     def due(self, at: datetime) -> WebhookQuerySet:
-        """Return the active webhooks that have a delivery due and that no thread serves, the longest waiting first.
+        """Return the active webhooks that have a delivery due and that no thread serves; the one that has waited
+        longest is first.
 
-        Times too far ahead are ignored, because they were set while the clock was wrong.
+        Times that are too far ahead are ignored, because they were set while the clock was wrong.
         """
         free = Q(leased_until=None) | Q(leased_until__lte=at) | Q(leased_until__gt=at + 2 * schedule.LEASE)
         is_time = Q(next_at__lte=at) | Q(next_at__gt=at + schedule.NO_WAIT_IS_LONGER)
         return self.active().filter(free, is_time).order_by("next_at", "id")
 
     def of_place(self, store_id: str | None) -> WebhookQuerySet:
-        """Return the webhooks of a store, ordered by name. For None, return those of the hub, which get the events of
-        all stores."""
+        """Return the webhooks of a store, ordered by name. For None, return the webhooks of the hub, which get the
+        events of all stores."""
         return self.filter(store_id=store_id).order_by("name", "id")
 
 
@@ -58,10 +59,11 @@ class Webhook(Sealed):
     """An address to which the events of one store are sent (store null: the events of all stores).
 
     With `is_chat`, a sentence for people is sent instead of the event. The secret is never stored: it is derived from
-    the audit key, the id and `generation`. The previous secret is valid until `previous_until`. `keys` has (generation,
-    name of the audit key for secrets from this generation on). `next_at` is when the next delivery is due (null: none).
-    One thread sends to the webhook until `leased_until`. `failing_since` is the first failure after the last success.
-    `problem` and `status` describe the last attempt.
+    an audit key, the id and `generation`. The previous secret is valid until `previous_until`. `keys` has pairs
+    (generation, name of an audit key): from this generation on, the secret is derived from this key. `next_at` is when
+    the next delivery is due (null: none waits). While a thread sends to the webhook, no other thread may send to it
+    until `leased_until`. `failing_since` is the time of the first failed attempt after the last success. `problem` and
+    `status` describe the last attempt.
     """
 
     HOME: ClassVar = "store_id"
@@ -107,7 +109,7 @@ class DeliveryState(models.TextChoices):
 
 class DeliveryQuerySet(models.QuerySet["Delivery"]):
     def waiting(self) -> DeliveryQuerySet:
-        """Return the deliveries that wait to be sent. SQLite uses the partial indexes."""
+        """Return the deliveries that wait to be sent. The literal in the SQL lets SQLite use the partial indexes."""
         return self.filter(Exact(F("state"), Literal(DeliveryState.WAITING.value)))
 
     def failed(self) -> DeliveryQuerySet:
@@ -120,9 +122,9 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
 class Delivery(models.Model):
     """One event for one webhook: about the entry `seq` of a chain, with the exact bytes to send in `payload`.
 
-    Ids have the order of the events. A delivery that is `aside` does not delay later ones: it was refused, failed
-    often, or is sent again. `attempts` counts the attempts since the delivery was made, or since a person sent it
-    again.
+    The ids of a webhook's deliveries have the order of the events. A delivery that is `aside` does not delay later
+    ones: it was refused, failed often, or is being sent again. `attempts` is the number of attempts since the delivery
+    was made, or since a person sent it again.
     """
 
     id = IdField(primary_key=True)
@@ -158,9 +160,9 @@ class Delivery(models.Model):
 
 
 class Attempt(models.Model):
-    """One attempt of a delivery: the HTTP status, or a code for why there is none.
+    """One attempt to send a delivery: the HTTP status of the answer, or a code for why there is none.
 
-    `said` is the beginning of the answer of a receiver that refused, with sensitive values masked.
+    If the receiver refused, `said` is the beginning of its answer, with sensitive values masked.
     """
 
     delivery = models.ForeignKey(Delivery, models.CASCADE, related_name="tries")

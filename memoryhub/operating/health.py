@@ -23,8 +23,8 @@ FULL = "the disk of the database is full"
 def unready() -> str | None:
     """Return the reason why no call could be served now; None if one could.
 
-    A disk that was full within the last FULL_FOR seconds is a reason. After a commit within the last FRESH_FOR seconds
-    there is none. Otherwise a write is tried.
+    If a write found the disk full within the last FULL_FOR seconds, that is the reason. If a commit succeeded within
+    the last FRESH_FOR seconds, there is none. Otherwise, a write is tried.
     """
     if time.monotonic() - transactions.Last.full < FULL_FOR:
         return FULL
@@ -42,12 +42,12 @@ def unready() -> str | None:
 
 
 def ready(reason: str | None) -> JsonResponse:
-    """Return the response of a readiness probe: an error if there is a `reason`, a warning if the disk is full."""
+    """Return the response of a readiness probe: an error if there is a `reason`, with a warning if the disk is full."""
     return answer(reason, FULL if disk_space.is_full() else None)
 
 
 def answer(reason: str | None, warning: str | None = None) -> JsonResponse:
-    """Return a response: 200 with the `warning` if `reason` is None, else 503 with the reason."""
+    """Return a response: 200 if `reason` is None, with the `warning` if there is one; otherwise 503 with the reason."""
     if reason is None:
         response = JsonResponse({"status": "ok"} | ({"warning": warning} if warning else {}))
     else:
@@ -67,9 +67,9 @@ def readyz(request: HttpRequest) -> JsonResponse:
 
 
 class Readiness:
-    """Readiness for an event loop. A thread asks the database at most once a second.
+    """Tells an event loop whether the hub is ready. A thread asks the database at most once a second.
 
-    Without an answer within ANSWERED_WITHIN seconds, the reason is SILENT.
+    If the thread gets no answer within ANSWERED_WITHIN seconds, the reason is SILENT.
     """
 
     def __init__(self) -> None:
@@ -82,7 +82,7 @@ class Readiness:
         threading.Thread(target=self._run, name="readiness", daemon=True).start()
 
     async def reason(self) -> str | None:
-        """Return why no call could be served now, or None if one could."""
+        """Return the reason why no call could be served now; None if one could."""
         at, reason = self._known
         if time.monotonic() - at < FRESH_FOR:
             return reason

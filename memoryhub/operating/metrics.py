@@ -1,4 +1,5 @@
-"""Metrics for Prometheus at `/metrics`: calls from the audit's own counts, and states that a person should know of.
+"""Metrics for Prometheus at `/metrics`: calls from the audit's own counts, and states of the hub that need a person's
+attention.
 
 The metrics have no ids and no names of memory stores, people or agents.
 """
@@ -40,13 +41,13 @@ from memoryhub.models import (
 PATH = "/metrics"
 TYPE = "text/plain; version=0.0.4; charset=utf-8"
 PASSED_ON = ("HTTP_X_FORWARDED_FOR", "HTTP_FORWARDED", "HTTP_VIA", "HTTP_X_REAL_IP", "HTTP_X_FORWARDED_HOST")
-"""The headers that a proxy adds to a request. A request with one of them did not begin on this machine."""
+"""Headers that only a proxy adds to a request. A request with one of them does not come from this machine."""
 MOST = 10_000
-"""Counting what waits stops at this number."""
+"""Items that wait are counted up to this number."""
 
 
 class Sample(NamedTuple):
-    """One value, with its labels and the `suffix` of the metric's name."""
+    """One value of a metric, with its labels and the `suffix` of the metric's name."""
 
     value: float
     labels: Mapping[str, str] = {}
@@ -63,7 +64,7 @@ class Family(NamedTuple):
 
 
 def metrics(get_response: Callable[[HttpRequest], HttpResponseBase]) -> Callable[[HttpRequest], HttpResponseBase]:
-    """Answer `/metrics` before all other middleware, whatever name of the host the request has."""
+    """Answer `/metrics` before all other middleware, whatever host name the request has."""
 
     own = request_id(answer)
 
@@ -74,7 +75,8 @@ def metrics(get_response: Callable[[HttpRequest], HttpResponseBase]) -> Callable
 
 
 def answer(request: HttpRequest) -> HttpResponse:
-    """Return the metrics if the request has the token of the environment or, without one, comes from this machine."""
+    """Return the metrics if the request may read them: it has the token of the environment or, if none is set, comes
+    from this machine."""
     refusal = _refusal(request)
     if refusal is not None:
         return refusal
@@ -113,7 +115,7 @@ def _is_of_this_machine(request: HttpRequest) -> bool:
 
 
 def families(now: datetime) -> Iterator[Family]:
-    """Yield all metrics at a moment."""
+    """Yield all metrics as they are at a moment."""
     yield from _calls()
     yield from _audit(now)
     yield from _work(now)

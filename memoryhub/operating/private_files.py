@@ -12,7 +12,7 @@ NAMES = ("secret_key", "audit_key", "audit_key.new", LOCK, "reserve")
 
 
 def found() -> Iterator[Path]:
-    """Yield the paths of the existing private files."""
+    """Yield the paths of the private files that exist."""
     directory: Path = settings.DATA_DIR
     if directory.is_dir():
         yield directory
@@ -23,13 +23,17 @@ def found() -> Iterator[Path]:
 
 
 def is_open(path: Path) -> bool:
-    """Return whether other users have any permission. False for a shared (sticky) directory such as /tmp."""
+    """Return whether other users than the owner have any permission. False for a shared (sticky) directory such as
+    /tmp."""
     mode = path.stat().st_mode
     return bool(mode & 0o077) and not mode & stat.S_ISVTX
 
 
 def tighten() -> None:
-    """Take all permissions on the private files away from other users. Files that cannot be changed are left."""
+    """Take all permissions on the private files away from other users.
+
+    Files that cannot be changed are left; a system check reports them.
+    """
     for path in found():
         try:
             if is_open(path):

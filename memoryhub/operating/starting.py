@@ -1,4 +1,5 @@
-"""Checks before the hub is served or a command writes: do data directory, database and secrets belong together?"""
+"""Checks before the hub is served or a command writes: do the data directory, the database and the secrets belong
+together?"""
 
 import fcntl
 import io
@@ -37,7 +38,8 @@ class NotStarted(CommandError):
 def before_migrating() -> None:
     """Prepare a start of `serve`: make private files private, and lock the data directory.
 
-    Raises NotStarted for an unknown database schema, or an empty database beside the checkpoints of another one.
+    Raises NotStarted for a database whose schema is unknown, and for an empty database beside the checkpoints of
+    another database.
     """
     os.umask(0o077)
     require_address()
@@ -64,8 +66,8 @@ def line_for_commands() -> str:
 class HubCommand(BaseCommand):
     """A command on an existing hub. `needs` names the secrets that it needs; a command that writes needs the audit key.
 
-    It exits with the code `not_done` if it could not work. With `older_schema` it also runs on a database that `serve`
-    has yet to migrate.
+    If it cannot do its work, it exits with the code `not_done`. With `older_schema`, it also runs on a database that
+    `serve` has yet to migrate.
     """
 
     requires_system_checks: Any = (checks.OWN,)
@@ -91,7 +93,7 @@ class HubCommand(BaseCommand):
 
 
 def allow_every_character() -> None:
-    """Let a terminal whose encoding lacks a character get its number."""
+    """Let output show the number of a character that the terminal's encoding lacks."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
 
@@ -114,7 +116,8 @@ def explained(returncode: int) -> Iterator[None]:
 
 
 def _drop_output() -> None:
-    """Write out the waiting output if possible. Otherwise discard it, so that the process can exit."""
+    """Write out the waiting output if possible, and discard it otherwise, so that the process does not fail again when
+    it exits."""
     descriptor = os.open(os.devnull, os.O_WRONLY)
     try:
         sys.stdout.flush()
@@ -191,7 +194,8 @@ def require_hub() -> None:
 def require_known_schema(*, for_command: bool = False) -> None:
     """Raise NotStarted if a newer program migrated the database.
 
-    With `for_command`, an older database is refused too, because only `serve` migrates it.
+    With `for_command`, a database that is not yet migrated to this program's schema is refused too: only `serve`
+    migrates it.
     """
     loader = MigrationLoader(connection)
     known = set(loader.disk_migrations or ())
@@ -211,7 +215,7 @@ def require_known_schema(*, for_command: bool = False) -> None:
 
 
 def require_own_checkpoints() -> None:
-    """Raise NotStarted if the database is empty, but checkpoints were written for another one.
+    """Raise NotStarted if the database is empty, but checkpoints were written for another database.
 
     Otherwise a hub whose database is lost would begin again without its memories.
     """

@@ -1,6 +1,7 @@
-"""Looks up passwords in a local list of breached ones: a sorted file of SHA-1 digests in hexadecimal, one a line.
+"""Looks up passwords in a local list of breached ones: a sorted file of SHA-1 digests in hexadecimal, one digest a
+line.
 
-Have I Been Pwned offers its list in this form (`DIGEST:count`). The file is searched by bisection.
+Have I Been Pwned offers its list in this form (`DIGEST:count`). The file may be large: it is searched by bisection.
 """
 
 import hashlib
@@ -12,7 +13,7 @@ _LONGEST_LINE = 100
 
 
 def is_listed(password: str, file: Path) -> bool:
-    """Return whether the list has a password. Raises OSError."""
+    """Return whether the list in `file` has a password. Raises OSError."""
     digest = hashlib.sha1(password.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest().upper().encode()
     with file.open("rb") as stream:
         low, high = 0, stream.seek(0, os.SEEK_END)
@@ -29,7 +30,8 @@ def is_listed(password: str, file: Path) -> bool:
 
 
 def _line_after(stream: BinaryIO, position: int) -> tuple[bytes, int]:
-    """Return the first line that begins at a position or after it, and where it ends; "" at the end of the file."""
+    """Return the first line that begins at a position or after it, and where this line ends; "" at the end of the
+    file."""
     stream.seek(max(0, position - 1))
     if position:
         stream.readline(_LONGEST_LINE)

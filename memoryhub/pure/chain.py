@@ -1,10 +1,10 @@
 """Pure functions of the audit chain: canonical form, commitments and hashes of audit entries and memory versions.
 
-An entry's hash is ``HMAC-SHA256(key, previous hash + canonical entry)``. In the canonical entry, a commitment
-``HMAC-SHA256(salt, value)`` stands for each value that a redaction may destroy. Without value and salt, the chain still
-verifies, and the commitment reveals nothing.
+An entry's hash is ``HMAC-SHA256(key, previous hash + canonical entry)``. For each value that a redaction may destroy,
+the canonical entry has a commitment ``HMAC-SHA256(salt, value)`` in place of the value. When value and salt are
+destroyed, the chain still verifies, and the commitment reveals nothing about the value.
 
-The *proof* of an entry has its salts, and the commitments to values that are gone.
+The *proof* of an entry has its salts, and the commitments to values that are no longer in the entry.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ SALT_BYTES = 16
 COMMITMENT_BYTES = 32
 
 COMMITTED = ("path", "new_path", "label", "session", "note", "token", "input", "message")
-"""The fields of an entry that are committed to, each with its own salt, in the order of the canonical form."""
+"""The fields of an entry in whose place the canonical form has a commitment, each with its own salt, in its order."""
 
 _BIT = {field: 1 << place for place, field in enumerate(COMMITTED)}
 
@@ -50,8 +50,8 @@ def seal(values: Mapping[str, str | None], away: Collection[str] = ()) -> tuple[
     """Return the proof of an entry with these values, and {field: commitment} of the COMMITTED fields that have a
     value.
 
-    Each salt is fresh. `away` are the fields whose values the entry will not contain: the proof keeps their
-    commitments.
+    Each salt is fresh. `away` are the fields whose values the entry will not contain: the proof keeps the commitments
+    to them, because they cannot be computed from the entry.
     """
     random = os.urandom(SALT_BYTES * len(COMMITTED))
     salted, kept, kept_bytes, commitments, end = 0, 0, b"", {}, 0
@@ -71,7 +71,8 @@ def seal(values: Mapping[str, str | None], away: Collection[str] = ()) -> tuple[
 def packed(salts: Mapping[str, str], commitments: Mapping[str, str]) -> bytes:
     """Return the proof with these salts and commitments, in the order of COMMITTED.
 
-    The first byte has a bit for each field with a salt, the second byte a bit for each field with a commitment.
+    Its first byte has a bit for each field that has a salt, its second byte a bit for each field that has a commitment.
+    Then the salts and the commitments follow.
     """
     salted, kept = (sum(_BIT[field] for field in found) for found in (salts, commitments))
     values = [found[field] for found in (salts, commitments) for field in COMMITTED if field in found]
@@ -122,7 +123,8 @@ def version_commitment(
 ) -> str:
     """Return the commitment to a memory version. It covers the text by its SHA-256 (None: the version is a deletion).
 
-    `origin` says who wrote an imported version. Without `origin`, the commitment has the form of older versions.
+    `origin` says who wrote an imported version. If it is None, the commitment has the form that versions had before
+    there was an `origin`.
     """
     values = [FORMAT, id, memory, number, operation, path, sha256, at]
     value = _encode(values if origin is None else [*values, origin])
@@ -130,25 +132,32 @@ def version_commitment(
 
 
 def redaction_commitment(salt: str | None, values: Sequence[object]) -> str:
-    """Return the commitment to a redaction. Without a stored value, `salt` is None."""
+    """Return the commitment to a redaction: to its target, and to the value that is stored now.
+
+    If no value is stored, `salt` is None.
+    """
     value = _encode([FORMAT, "redaction", *values])
     return hmac.digest(bytes.fromhex(salt or ""), value.encode("utf-8", "surrogatepass"), "sha256").hex()
 
 
 def canonical_row(values: Sequence[object]) -> str:
-    """Return the canonical text of `values`, from which a commitment to a governing row, or to seals, is made."""
+    """Return the canonical text of some values. Commitments to governing rows, and to their seals, are made from such a
+    text."""
     return _encode([FORMAT, "row", *values])
 
 
 def seal_of(key: bytes, values: Sequence[object]) -> str:
-    """Return a keyed digest of `values`, which stands in for a removed audit entry. It cannot be forged without the
-    key."""
+    """Return a keyed digest of `values`, which replaces an audit entry that was removed. No one can forge it without
+    the key."""
     return hmac.digest(key, b"seal\0" + _encode(list(values)).encode(), "sha256").hex()
 
 
 def set_digest(key: bytes, members: Iterable[str], start: str | None = None, *, less: Iterable[str] = ()) -> str:
-    """Return the digest of a set: `start` (None: the empty set), with `members` added and `less` removed, in any
-    order."""
+    """Return the digest of a set: of the set with the digest `start` (None: the empty set), with `members` added and
+    `less` removed.
+
+    The order of the members does not matter.
+    """
     total = int(start or "0", 16)
     total += sum(int(seal_of(key, ["member", member]), 16) for member in members)
     total -= sum(int(seal_of(key, ["member", member]), 16) for member in less)
@@ -156,7 +165,8 @@ def set_digest(key: bytes, members: Iterable[str], start: str | None = None, *, 
 
 
 def digest(commitments: Iterable[str]) -> str | None:
-    """Return the SHA-256 of an entry's commitments to its versions, redactions and seals; None if there are none."""
+    """Return the SHA-256 of an entry's commitments to its versions, redactions and seals, in this order; None if it has
+    none."""
     joined = "".join(commitments)
     return hashlib.sha256(joined.encode()).hexdigest() if joined else None
 

@@ -9,18 +9,18 @@ from itertools import accumulate
 from math import ceil, floor, log10
 
 HEIGHT = 180
-"""Pixels between the top of a chart and its base line."""
+"""The pixels between the top of a chart and its base line."""
 
 WIDEST = 5.0
 """The greatest width of a bar, in per cent."""
 
 LABELS = 6
-"""How many words fit under a chart on a telephone."""
+"""How many labels fit under a chart on the screen of a telephone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """A horizontal line at `y` that marks `value`."""
+    """A horizontal line of a chart, at the height `y`, that marks `value`."""
 
     value: int
     y: float
@@ -41,7 +41,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Bars:
-    """Columns of bars; `base` is the y of the base line."""
+    """Columns of bars; `base` is the `y` of the base line."""
 
     ticks: tuple[Tick, ...]
     bars: tuple[Bar, ...]
@@ -69,9 +69,10 @@ class Line:
 
 
 def steps(least: int, most: int, wanted: int = 4, unit: int = 1) -> tuple[int, ...]:
-    """Return the values of an axis: about `wanted` round numbers, from at most `least` to at least `most`.
+    """Return the values of an axis: about `wanted` round numbers, of which the first is at most `least` and the last at
+    least `most`.
 
-    The values are round when counted in `unit`. If `least` is negative and `most` positive, 0 is one of the values.
+    They are round when counted in `unit`. If `least` is negative and `most` positive, 0 is one of them.
     """
     step = unit * _round_step(max(1, most - least) / unit / wanted)
     first, last = floor(least / step), max(ceil(most / step), floor(least / step) + 1)
@@ -79,7 +80,7 @@ def steps(least: int, most: int, wanted: int = 4, unit: int = 1) -> tuple[int, .
 
 
 def _round_step(size: float) -> int:
-    """Return the smallest 1, 2 or 5 times a power of ten that is at least `size`; never below 1."""
+    """Return the smallest round number that is at least `size`: 1, 2 or 5 times a power of ten, never below 1."""
     power = 10 ** max(0, floor(log10(max(size, 1))))
     return next((int(by * power) for by in (1, 2, 5, 10) if by * power >= size), int(10 * power))
 
@@ -99,8 +100,8 @@ def stacked(columns: Sequence[Sequence[int]], height: float = HEIGHT) -> Bars:
 
 
 def mirrored(up: Sequence[int], down: Sequence[int], height: float = HEIGHT) -> Bars:
-    """Return the bars of columns: `up` above the base line (series 0) and `down` below it (series 1), on the same
-    scale."""
+    """Return the bars of columns with two values each: `up` above the base line (series 0) and `down` below it (series
+    1), on the same scale."""
     marks = steps(-max(down, default=0), max(up, default=0))
     scale = height / (marks[-1] - marks[0])
     base = round(marks[-1] * scale, 2)
@@ -115,7 +116,7 @@ def mirrored(up: Sequence[int], down: Sequence[int], height: float = HEIGHT) -> 
 
 
 def line(values: Sequence[int], height: float = HEIGHT, unit: int = 1, most: int = 0) -> Line:
-    """Return the line through one value per column, on an axis from zero that has room for `most`."""
+    """Return the line through one value per column, on an axis that starts at zero and has room for `most`."""
     marks = steps(0, max([most, *values]), unit=unit)
     scale = height / marks[-1]
     dots = tuple(
@@ -138,12 +139,14 @@ def spark(values: Sequence[int], width: float, height: float) -> str:
 
 
 def binary_unit(most: int) -> int:
-    """Return the unit in which to count bytes (1, 1,024, 1,048,576, …)."""
+    """Return the unit in which to count bytes (1, 1,024, 1,048,576, …), so that the numbers at an axis are round for
+    people."""
     return int(1024 ** max(0, (most.bit_length() - 1) // 10))
 
 
 def share(value: int, most: int) -> float:
-    """Return a value in per cent of `most`. A positive value gets at least 0.5, to be visible."""
+    """Return a value in per cent of `most`, the longest bar. A positive value gets at least 0.5, so that its bar is
+    visible."""
     return 0.0 if value <= 0 or most <= 0 else max(0.5, round(100 * value / most, 2))
 
 
@@ -153,14 +156,14 @@ def middle(column: int, columns: int) -> float:
 
 
 def labelled(columns: int, most: int = LABELS) -> tuple[int, ...]:
-    """Return the columns that get a label: at most `most`, evenly spaced, with the last column."""
+    """Return the columns that get a label: at most `most`, evenly spaced. The last column is one of them."""
     every = max(1, ceil(columns / most))
     return tuple(column for column in range(columns) if (columns - 1 - column) % every == 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """The numbers `first` to `last`, divided into columns of almost the same size."""
+    """The numbers `first` to `last`, divided into columns. The sizes of two columns differ by one number at most."""
 
     first: int
     last: int
@@ -171,7 +174,7 @@ class Scale:
         return cls(first, last, min(most, last - first + 1))
 
     def column(self, number: int) -> int:
-        """Return the column of a number; the first or the last column for a number outside."""
+        """Return the column of a number; for a number outside of the scale, the first or the last column."""
         inside = min(max(number, self.first), self.last)
         return (inside - self.first) * self.columns // (self.last - self.first + 1)
 
@@ -182,7 +185,7 @@ class Scale:
         return self.first + low, self.first + high - 1
 
     def x(self, number: int) -> float:
-        """Return the position of a number in per cent: 0 for `first`, and 100 for `last`."""
+        """Return the position of a number in per cent of the width: 0 for `first`, and 100 for `last`."""
         inside = min(max(number, self.first), self.last)
         return round(100 * (inside - self.first) / max(1, self.last - self.first), 3)
 
@@ -217,10 +220,10 @@ FLOW_WIDTH = 28.0
 
 
 def flow(firsts: int, middles: Sequence[tuple[Collection[int], int]], row: float, box: float) -> Flow:
-    """Return a Flow of boxes that are `box` high, in rows of `row`.
+    """Return a Flow from the first column over the middle one to the last. Boxes are `box` high, in rows of `row`.
 
-    `middles` has an item for each box of the middle column: the numbers of the boxes before it in the first column, and
-    how many boxes of the last column follow it.
+    `middles` has, for each box of the middle column, the numbers of the boxes of the first column that lead to it, and
+    to how many boxes of the last column it leads.
     """
     sizes = [max(1, lasts) for _, lasts in middles]
     height = row * max(firsts, sum(sizes), 1)

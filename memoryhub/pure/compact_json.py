@@ -7,8 +7,10 @@ from typing import Any
 
 
 def writer(*, sort_keys: bool = False) -> Callable[[Any], str]:
-    """Return a function that encodes any JSON value without cycles. It is faster than `JSONEncoder.encode` for small
-    values."""
+    """Return a function that encodes any JSON value without cycles.
+
+    For small values it is faster than `JSONEncoder.encode`, which builds a new encoder for each value.
+    """
     make = getattr(encoder, "c_make_encoder", None)
     if make is None:
         return json.JSONEncoder(separators=(",", ":"), sort_keys=sort_keys, check_circular=False).encode

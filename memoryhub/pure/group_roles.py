@@ -16,7 +16,7 @@ _TARGET = re.compile(r"(viewer|curator|admin)@(memstore_[0-9A-Z]{26})")
 
 
 class BadMapping(ValueError):
-    """The text is no mapping; the message is the item that is wrong."""
+    """The text is no mapping; the message is the wrong item of the text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ def parsed(text: str) -> tuple[Grant, ...]:
 
 
 def grants_of(text: str) -> tuple[Grant, ...]:
-    """Return the grants of a written mapping; none for a wrong one, which a system check reports."""
+    """Return the grants of a written mapping; no grants for a wrong mapping, which a system check reports."""
     try:
         return parsed(text)
     except BadMapping:
@@ -52,7 +52,8 @@ def _grant(item: str) -> Grant:
 
 
 def roles_of(grants: Collection[Grant], groups: Collection[str]) -> Mapping[str, str | None]:
-    """Return {store: role} for each store in `grants`: the highest role of the `groups` there (None: no role)."""
+    """Return {store: role} for each store in `grants`: the highest role that one of `groups` gives there (None: no
+    role)."""
     return {store: _highest(grants, groups, store) for store in sorted({one.store for one in grants if one.store})}
 
 
@@ -62,7 +63,7 @@ def _highest(grants: Collection[Grant], groups: Collection[str], store: str) -> 
 
 
 def is_administrator(grants: Collection[Grant], groups: Collection[str]) -> bool | None:
-    """Return whether one of `groups` makes its members administrators; None if no grant is for administrators."""
+    """Return whether one of `groups` makes its members administrators; None if no grant makes administrators."""
     names = {one.group for one in grants if one.role == ADMINISTRATOR}
     return bool(names & set(groups)) if names else None
 

@@ -50,18 +50,22 @@ def milliseconds(at: datetime) -> int:
 
 
 def new_id(prefix: str, at: datetime) -> str:
-    """Return a fresh identifier. It sorts after the identifiers of earlier milliseconds."""
+    """Return a fresh identifier. It sorts after all identifiers of earlier milliseconds."""
     return prefix + _of_moment(at) + _base32(int.from_bytes(os.urandom(10), "big"), 80)
 
 
 def derived_id(prefix: str, at: datetime, random: bytes) -> str:
-    """Return the identifier made of a moment and ten given bytes. The same arguments give the same identifier."""
+    """Return the identifier made of a moment and ten given bytes. The same arguments give the same identifier.
+
+    Within a millisecond, identifiers sort by these bytes.
+    """
     return prefix + _of_moment(at) + _base32(int.from_bytes(random[:10], "big"), 80)
 
 
 @lru_cache(maxsize=64)
 def _of_moment(at: datetime) -> str:
-    """Return the first ten characters of an identifier, which are the same for all ids of an act."""
+    """Return the first ten characters of an identifier, which are made from the moment only. All ids of an act begin
+    with the same ones."""
     return _base32(milliseconds(at) & 0xFFFF_FFFF_FFFF, 50)
 
 

@@ -1,4 +1,4 @@
-"""The limits of a memory store, in one list for settings, SQL, forms, meters and sentences.
+"""The limits of a memory store, in one list for settings, SQL, forms, meters and the sentences of the audit.
 
 Each limit has a column `limit_<name>` in `models.stores.Governed` (null: not set).
 """
@@ -15,8 +15,8 @@ def _(text: str) -> str:
 class Limit:
     """One limit. `default` applies if neither the store nor the hub has set the limit.
 
-    The environment variable named `variable` replaces the default. `meter` labels the usage that pages compare with the
-    limit. `full` says what happens when the limit is reached.
+    The environment variable with the name `variable` replaces the default. `meter` is the label of the usage that pages
+    compare with the limit. `full` says what happens when the limit is reached.
     """
 
     name: str

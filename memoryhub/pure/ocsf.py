@@ -1,8 +1,8 @@
 """Audit entries as events of the Open Cybersecurity Schema Framework (OCSF), for systems that watch many programs.
 
 A sign-in is an event of the class Authentication, every other entry one of the class API Activity. An event has no text
-of a memory, no input and no answer. `unmapped` has the hashes of the entry, which show if entries of a chain are
-missing. Source: https://schema.ocsf.io.
+of a memory, no input and no answer. `unmapped` has the hashes of the entry: by them, a copy of the events shows whether
+entries are missing from a chain later. Source: https://schema.ocsf.io.
 """
 
 from collections.abc import Iterable, Mapping
@@ -10,7 +10,8 @@ from datetime import datetime
 from typing import Any
 
 VERSION = "1.3.0"
-"""The version of the schema that the events follow. Later versions have changed nothing that the events use."""
+"""The version of the schema that the events follow. Later versions have changed nothing in the parts that the events
+use."""
 
 LONGEST_COMMAND = 100
 """The most characters of a command in an event. An agent can send any text as a command."""
@@ -29,10 +30,10 @@ VERBS = {
 _ACTIVITY = {verb: activity for activity, verbs in VERBS.items() for verb in verbs.split()}
 
 HUB = "hub"
-"""The chain of what happens outside any memory store."""
+"""The chain for acts outside any memory store."""
 
 SIGN_INS = {"sign_in": (1, "Logon"), "sign_out": (2, "Logoff"), "confirm": (OTHER, "Other")}
-"""The commands whose events are of the class Authentication, with their activities."""
+"""{command: (number, name) of its activity in OCSF}, for the commands whose events are of the class Authentication."""
 
 _CLASSES: dict[int, dict[str, Any]] = {
     6003: {
@@ -49,7 +50,8 @@ _PLACE = ("seq", "previous_hash", "hash", "key_name", "version", "new_path", "gr
 
 
 def activity_of(command: str) -> tuple[int, str]:
-    """Return the number and the name of a command's activity in OCSF, by its verb; Other for an unknown verb."""
+    """Return the number and the name of a command's activity in OCSF, from the verb with which the command begins;
+    Other for an unknown verb."""
     activity = _ACTIVITY.get(command.partition("_")[0], OTHER)
     return activity, ACTIVITIES.get(activity, "Other")
 
@@ -57,8 +59,9 @@ def activity_of(command: str) -> tuple[int, str]:
 def event_of(entry: Mapping[str, Any], *, store: str, outcome: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the event of an audit entry.
 
-    `entry` has its columns by name. `store` is the name of the memory store, or of the hub. `outcome` is ok, proposed,
-    or the kind of error. `given` has `address` and `email` of a sign-in, and the `memories` that a person viewed.
+    `entry` is {column: value} of the audit entry. `store` is the name of the memory store, or of the hub. `outcome` is
+    ok, proposed, or the kind of error. `given` has `address` and `email` of a sign-in, and the `memories` that a person
+    viewed.
     """
     command = str(entry["command"] or "other")[:LONGEST_COMMAND]
     is_sign_in = command in SIGN_INS
@@ -96,7 +99,7 @@ def event_of(entry: Mapping[str, Any], *, store: str, outcome: str, given: Mappi
 
 
 def _milliseconds(at: datetime) -> int:
-    """Return the milliseconds since 1970, UTC."""
+    """Return the whole milliseconds since 1970 in UTC."""
     return int(at.timestamp()) * 1_000 + at.microsecond // 1_000
 
 
@@ -113,7 +116,7 @@ def _user(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _who_signed_in(user: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the account of a sign-in. After a failed sign-in, the account need not exist."""
+    """Return the account that a sign-in names. A failed sign-in may name an account that does not exist."""
     return {**user, "email_addr": given.get("email")}
 
 
@@ -127,7 +130,7 @@ def _api(entry: Mapping[str, Any], command: str) -> dict[str, Any]:
 
 
 def _resources(entry: Mapping[str, Any], store: str, memories: Iterable[str]) -> list[dict[str, Any]]:
-    """Return the memory store of an entry (or the hub) and the memories that the entry names."""
+    """Return the memory store of an entry (or the hub), and the memories that the entry names, as resources in OCSF."""
     resources = [{"type": "hub" if entry["chain"] == HUB else "memory_store", "uid": entry["chain"], "name": store}]
     if entry["memory"] or entry["path"]:
         resources.append({"type": "memory", "uid": entry["memory"], "name": entry["path"]})
@@ -136,7 +139,7 @@ def _resources(entry: Mapping[str, Any], store: str, memories: Iterable[str]) ->
 
 
 def _without_none(value: Any) -> Any:
-    """Return a value without None in its dictionaries, at any depth."""
+    """Return a value without those items of its dictionaries that are None, at any depth."""
     if isinstance(value, dict):
         return {name: _without_none(inner) for name, inner in value.items() if inner is not None}
     return [_without_none(inner) for inner in value] if isinstance(value, list) else value

@@ -1,7 +1,8 @@
 """Requests that the hub sends to other servers: which addresses are allowed, and one POST within strict bounds.
 
-A host name is resolved once, and the connection is made to one of its addresses. So a name that resolves differently
-the next time (DNS rebinding) cannot lead elsewhere. No redirect is followed. Little of the answer is kept.
+A host name is resolved once. All of its addresses must be allowed, and the connection is made to one of them. So a name
+that resolves differently the next time (DNS rebinding) cannot lead elsewhere. No redirect is followed. Of the answer,
+only the status, `Retry-After` and the beginning of a refusal are kept.
 """
 
 import ipaddress
@@ -15,11 +16,11 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 Resolver = Callable[[str, int], Sequence[str]]
-"""A function that returns the IP addresses of a host and port. Raises OSError."""
+"""A function that returns the IP addresses of a host and port, and raises OSError if there are none."""
 
 LONGEST_URL, SAID = 2_000, 200
 HIGH_PORTS = 1024
-"""Of the ports below this one, only the scheme's default port is allowed; all others belong to other protocols."""
+"""Of the ports below this number, only the scheme's default port is allowed: the others belong to other protocols."""
 
 USER_AGENT = "MemoryHub-Webhooks/1"
 
@@ -31,8 +32,11 @@ _FORBIDDEN = [
         "2002::/16", "3fff::/20", "5f00::/16", "fc00::/7", "fe80::/10", "fec0::/10", "ff00::/8",
     )
 ]  # fmt: skip
-"""Networks that are local, multicast or unusable, or that (NAT64, 6to4, Teredo, IPv4-mapped) lead to another address.
-`ipaddress` knows the private ones itself."""
+"""Networks that are local, multicast or unusable, or whose addresses stand for another one (NAT64, 6to4, Teredo,
+IPv4-mapped).
+
+`ipaddress` knows the private networks itself.
+"""
 
 _HOST = re.compile(r"[a-z0-9_][a-z0-9_-]{0,62}(?:\.[a-z0-9_-]{1,63})*\.?", re.ASCII)
 _HEAD_BYTES, _BODY_BYTES, _PART = 16_384, 65_536, 4_096
@@ -55,8 +59,8 @@ PROBLEMS = (
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The parts of an allowed URL. `addresses` are the IP addresses that `check` found; before `check` there are
-    none."""
+    """The parts of an allowed URL. `addresses` are the IP addresses that `check` found; they are empty before
+    `check`."""
 
     scheme: str
     host: str
@@ -73,8 +77,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Time limits in seconds: to resolve the name, to connect including the TLS handshake, and for the whole
-    request."""
+    """Time limits in seconds: to resolve the name, to connect (with the TLS handshake), and for the whole request."""
 
     resolve: float = 5
     connect: float = 5
@@ -83,9 +86,10 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The outcome of a request: the status (None: no answer), a code of PROBLEMS or "", and `Retry-After`.
+    """The outcome of a request: the status (None: no answer), a code of PROBLEMS or "", and the value of `Retry-After`.
 
-    The duration is in microseconds. `said` is what a receiver that refused said: one line of at most SAID characters.
+    The duration is in microseconds. `said` is the beginning of the answer of a receiver that refused: one line of at
+    most SAID characters.
     """
 
     status: int | None = None
@@ -107,7 +111,8 @@ LIMITS = Limits()
 
 
 def is_public(address: str) -> bool:
-    """Return whether an IP address is on the public internet. IPv4 addresses inside of IPv6 addresses are not."""
+    """Return whether an IP address is on the public internet. An IPv4 address that is mapped, translated or tunnelled
+    into IPv6 is not."""
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:
@@ -118,8 +123,10 @@ def is_public(address: str) -> bool:
 
 
 def parse(url: str, *, private: bool = False) -> Target:
-    """Return the parts of a URL. Raises Refused if the URL is not allowed. `private` also allows plain http and any
-    port."""
+    """Return the parts of a URL. Raises Refused if the URL is not allowed.
+
+    `private` also allows plain http and any port, for addresses in one's own network.
+    """
     if not 0 < len(url) <= LONGEST_URL or re.search(r"[\s\\\x00-\x20\x7f-\U0010ffff]", _host_free(url)):
         raise Refused("malformed")
     try:
@@ -141,7 +148,7 @@ def parse(url: str, *, private: bool = False) -> Target:
 
 
 def check(url: str, *, private: bool = False, resolve: Resolver | None = None, seconds: float = 5) -> Target:
-    """Resolve the name of a URL once. Return the URL's parts with the IP addresses to connect to.
+    """Resolve the name of a URL once. Return the URL's parts with the IP addresses to which to connect.
 
     Raises Refused as `parse` does, and for a name without an address. Without `private`, all addresses must be public.
     """
@@ -181,7 +188,10 @@ def _plain_host(host: str) -> str:
 
 
 def _within(seconds: float, resolve: Resolver, host: str, port: int) -> Sequence[str]:
-    """Return the addresses of a host, or none if they are not found within `seconds` seconds."""
+    """Return the addresses of a host; none if they are not found within `seconds` seconds.
+
+    The system's resolver has no timeout, so it runs in a thread, which is abandoned when it takes too long.
+    """
     found: list[Sequence[str]] = []
     failed: list[Exception] = []
 
@@ -209,7 +219,7 @@ class _NoHTTP(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """Sends requests; tests pass their own resolver and TLS trust."""
+    """Sends requests. Tests pass their own resolver and the TLS certificates to trust."""
 
     resolve: Resolver | None = None
     limits: Limits = LIMITS
@@ -261,7 +271,7 @@ def _first_that_answers(target: Target, seconds: float, end: float) -> socket.so
 
 
 def _left(end: float, most: float = float("inf")) -> float:
-    """Return the seconds left until `end`, but at most `most`. Raises TimeoutError if none are left."""
+    """Return the seconds until the time `end`, but at most `most`. Raises TimeoutError if no time is left."""
     left = min(end - time.monotonic(), most)
     if left <= 0:
         raise TimeoutError
@@ -281,7 +291,10 @@ def _request(target: Target, body: bytes, headers: Mapping[str, str]) -> bytes:
 
 
 def _head(connection: socket.socket, end: float) -> tuple[int, bytes, bytes]:
-    """Return the status and the head of the final answer, and the bytes received after this head."""
+    """Return the status and the head of the final answer, and the bytes received after this head.
+
+    Interim answers (1xx) before it are skipped.
+    """
     received = b""
     while True:
         while (blank := re.search(rb"\r?\n\r?\n", received)) is None:
@@ -306,7 +319,8 @@ def _retry_after(head: bytes) -> str:
 
 
 def _drain(connection: socket.socket, received: bytes, end: float) -> bytes:
-    """Read up to about _BODY_BYTES of a body, and return its beginning."""
+    """Read up to about _BODY_BYTES of a body, so that the receiver can finish its answer; return the beginning of the
+    body."""
     read = 0
     try:
         while read < _BODY_BYTES:
@@ -322,7 +336,7 @@ def _drain(connection: socket.socket, received: bytes, end: float) -> bytes:
 
 
 def _text(head: bytes, body: bytes) -> str:
-    """Return the first SAID characters of a body in one line, without control characters."""
+    """Return the first SAID characters of a body, or of its first chunk, in one line without control characters."""
     if re.search(rb"\r?\ntransfer-encoding:[ \t]*chunked", head, re.IGNORECASE):
         size = re.match(rb"([0-9a-fA-F]{1,8})[^\r\n]*\r?\n", body)
         body = body[size.end() : size.end() + int(size[1], 16)] if size else b""

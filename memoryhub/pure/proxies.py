@@ -12,7 +12,7 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 @lru_cache(maxsize=16)
 def _networks(trusted: tuple[str, ...]) -> tuple[Network, ...]:
-    """Return the networks of the valid addresses and ranges. A system check reports invalid ones."""
+    """Return the networks of those addresses and ranges that are valid. A system check reports the others."""
     found = []
     for text in trusted:
         try:
@@ -37,14 +37,15 @@ def is_trusted(address: str, trusted: Iterable[str]) -> bool:
 
 
 def client_of(meta: Mapping[str, Any], trusted: Iterable[str]) -> str:
-    """Return the client's address, as the outermost trusted proxy reports it; without one, the connection's address."""
+    """Return the client's address, as the outermost trusted proxy reports it. Without such a proxy, return the
+    connection's address."""
     return nearest_stranger(str(meta.get("REMOTE_ADDR") or ""), _way(meta), trusted)
 
 
 def protocol_of(meta: Mapping[str, Any], trusted: Iterable[str]) -> str:
     """Return the protocol of the client's request, as the outermost trusted proxy reports it: `https`, `http` or "".
 
-    The client may have forged earlier values in X-Forwarded-Proto.
+    Earlier values in X-Forwarded-Proto are ignored, because the client may have forged them.
     """
     proxies, told = tuple(trusted), _parts(meta, "HTTP_X_FORWARDED_PROTO")
     way = [*_way(meta), str(meta.get("REMOTE_ADDR") or "")]
@@ -53,7 +54,7 @@ def protocol_of(meta: Mapping[str, Any], trusted: Iterable[str]) -> str:
 
 
 def _way(meta: Mapping[str, Any]) -> list[str]:
-    """Return the addresses of X-Forwarded-For without ports, which some proxies write."""
+    """Return the addresses in X-Forwarded-For. Ports, which some proxies write after the addresses, are left out."""
     return [_PORT.sub(r"\1\2", part) for part in _parts(meta, "HTTP_X_FORWARDED_FOR")]
 
 
@@ -65,7 +66,8 @@ def _parts(meta: Mapping[str, Any], name: str) -> list[str]:
 
 
 def nearest_stranger(address: str, forwarded: list[str], trusted: Iterable[str]) -> str:
-    """Return the last address of `forwarded` and `address` that is no trusted proxy; the first one if all are trusted.
+    """Return the last address on the way (`forwarded`, then `address`) that is not a trusted proxy; the first one if
+    all are trusted.
 
     The client may have forged all addresses before the returned one.
     """

@@ -1,6 +1,6 @@
-"""The statement beside a signed download: checksums in the form that `sha256sum -c` reads.
+"""The statement beside a signed download: what the hub gave out, as checksums in the form that `sha256sum -c` reads.
 
-Every line but the last begins with `#`, so programs that check checksums ignore these lines.
+Every line but the last begins with `#`, so programs that verify checksums ignore these lines.
 """
 
 import json
@@ -20,7 +20,7 @@ _HEAD = (
 
 @dataclass(slots=True)
 class EntryRange:
-    """The entries of one chain that a file has. With a filter, entries between the first and the last may be
+    """The entries of one chain that a downloaded file has. With a filter, entries between the first and the last may be
     missing."""
 
     count: int = 0
@@ -42,13 +42,14 @@ class EntryRange:
 
 
 def counted(records: Iterable[Mapping[str, Any]], found: dict[str, EntryRange]) -> Iterator[Mapping[str, Any]]:
-    """Yield records of entries unchanged, and count them in `found`, by chain."""
+    """Yield the records of entries unchanged, and count them in `found`, which is {chain: EntryRange}."""
     for record in records:
         found.setdefault(record["chain"], EntryRange()).add(record["seq"], record["hash"])
         yield record
 
 
 def text(facts: Iterable[tuple[str, object]], name: str, sha256: str) -> bytes:
-    """Return the statement about the file with this name. Each value takes one line, escaped as in JSON."""
+    """Return the statement about the file with this name. Each fact takes one line: line ends, and characters that are
+    not ASCII, are escaped as in JSON."""
     told = (f"# {fact}: {json.dumps(str(value))[1:-1]}" for fact, value in facts)
     return "".join(f"{line}\n" for line in (*_HEAD, *told, f"{sha256}  {name}")).encode()

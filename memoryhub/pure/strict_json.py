@@ -1,4 +1,4 @@
-"""Strict JSON. A text that two parsers could read differently is refused."""
+"""Strict JSON. A text that two parsers could read as different values is refused."""
 
 import json
 import math
@@ -9,14 +9,15 @@ from typing import Any
 MAX_DEPTH = 64
 MAX_DIGITS = 1_000
 MOST_OUTSIDE = 262_144
-"""The most bytes of a request outside of its strings. To read a list of empty lists takes a hundred times as long as to
-read a text of the same length, and others wait meanwhile."""
+"""The most bytes of a request outside of its strings. A list of empty lists takes a hundred times as long to read as a
+string of the same length, and other requests wait for it."""
 MOST_CONTAINERS = 16_384
-"""The most lists and objects of a request. To mask, compare and store nested lists takes thirty times as long as to
-read them."""
+"""The most lists and objects of a request. Nested lists take thirty times as long to mask, compare and store as to
+read."""
 
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
-"""A string without its end extends to the end of the text; otherwise each quote in it would be tried as a beginning."""
+"""A string in JSON. A string without its end extends to the end of the text; otherwise each quote in it would be tried
+as a beginning."""
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _STEPS = [(byte in b"[{") - (byte in b"]}") for byte in range(256)]
 _DOUBTFUL_ESCAPE = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
@@ -30,9 +31,9 @@ class Malformed(ValueError):
 def loads(body: bytes, *, is_request: bool = False) -> Any:
     """Return the value of a JSON text in UTF-8. Raises Malformed.
 
-    Refused are a byte order mark, duplicate keys, NaN and Infinity, numbers that overflow, integers of more than
-    MAX_DIGITS digits, and nesting deeper than MAX_DEPTH. With `is_request`, the limits MOST_OUTSIDE and MOST_CONTAINERS
-    apply too. Escaped NULs and surrogates are accepted: see `doubtful`.
+    A byte order mark, duplicate keys, NaN and Infinity, numbers that overflow, integers of more than MAX_DIGITS digits,
+    and nesting deeper than MAX_DEPTH are refused. With `is_request`, the limits MOST_OUTSIDE and MOST_CONTAINERS apply
+    too. Escaped NULs and surrogates are accepted: see `doubtful`.
     """
     if body.startswith(b"\xef\xbb\xbf"):
         raise Malformed("The body starts with a byte order mark.")
@@ -51,7 +52,7 @@ def loads(body: bytes, *, is_request: bool = False) -> Any:
 
 
 def may_be_doubtful(body: bytes) -> bool:
-    """Return whether `doubtful` could be true for the value of these bytes. This test is quick; `doubtful` is slow."""
+    """Return False only if `doubtful` is false for the value of these bytes. This test is quick; `doubtful` is slow."""
     return b"\\u" in body and bool(_DOUBTFUL_ESCAPE.search(body.decode("utf-8", "replace")))
 
 

@@ -1,4 +1,4 @@
-"""Codes of authenticator apps (RFC 6238): six digits from a secret and the time, new each half minute."""
+"""Codes of authenticator apps (RFC 6238): six digits from a secret and the time, a new code each half minute."""
 
 import base64
 import hashlib
@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 PERIOD, DIGITS = 30, 6
 AROUND = 1
-"""The number of periods by which the clock of the app may be wrong."""
+"""The number of periods by which the clock of a person's authenticator app may be wrong."""
 
 
 def new_secret() -> str:
@@ -18,7 +18,7 @@ def new_secret() -> str:
 
 
 def code_of(secret: str, step: int) -> str:
-    """Return the code of the period `step`: periods of half a minute are numbered from 1970."""
+    """Return the code of the period `step`. Periods of half a minute are numbered from 1970 on."""
     mac = hmac.digest(base64.b32decode(secret), step.to_bytes(8, "big"), hashlib.sha1)
     start = mac[-1] & 15
     number = int.from_bytes(mac[start : start + 4], "big") & 0x7FFF_FFFF
@@ -26,7 +26,10 @@ def code_of(secret: str, step: int) -> str:
 
 
 def step_of(secret: str, code: str, at: datetime, after: int) -> int | None:
-    """Return the period of a code. None if the code is wrong, or its period is not after the period `after`."""
+    """Return the period of a code.
+
+    None if the code is wrong, or if its period is not after `after`, the period of the code that was used last.
+    """
     now = int(at.timestamp()) // PERIOD
     for step in range(max(now - AROUND, after + 1), now + AROUND + 1):
         if hmac.compare_digest(code_of(secret, step).encode(), code.encode()):

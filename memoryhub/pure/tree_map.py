@@ -1,6 +1,7 @@
 """A tree map: nested rectangles whose areas are proportional to sizes.
 
-Only the largest directories and memories get a rectangle. The rest of each directory is one rectangle.
+Only the largest directories and memories get a rectangle of their own. All other parts of a directory together are one
+rectangle, its rest.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,7 +11,7 @@ WIDTH, HEIGHT = 800.0, 400.0
 """The box in which a map is laid out, so that its rectangles are as square as possible."""
 
 LEAST = 1 / 1000
-"""The least share of the whole that a memory or a directory needs for a rectangle of its own."""
+"""The least share of the whole size that a memory or a directory needs for a rectangle of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,8 @@ class Directory:
 
 @dataclass(slots=True)
 class Node:
-    """A memory, a directory, or the rest of a directory (`is_rest`). `count` is its number of memories.
+    """A memory, a directory, or the rest of a directory (`is_rest`), before it gets a rectangle. `count` is its number
+    of memories.
 
     `memory` is set for a memory. A rest has the path of its directory.
     """
@@ -58,7 +60,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Area:
-    """A node and its rectangle. `above` is the number of directories that begin at the same corner."""
+    """A node and its rectangle. `above` is the number of directories around it that begin at the same corner."""
 
     node: Node
     box: Box
@@ -72,7 +74,8 @@ class Area:
 def tree(root: Directory, directories: Iterable[Directory], memories: Iterable[Memory]) -> Node:
     """Return the root with the directories and memories that have at least the share LEAST of its size.
 
-    In each directory, a rest stands for everything else.
+    In each directory, a rest replaces everything else. If a directory is too small, what is large enough in it is put
+    into the nearest directory above.
     """
     least = root.size * LEAST
     nodes = {"": Node("", root.size, root.count)}
@@ -97,7 +100,7 @@ def _above(nodes: dict[str, Node], path: str) -> Node:
 
 
 def _add_rest(node: Node) -> None:
-    """Add a rest to a directory with children, for the part of the directory that is not in its children."""
+    """Add a rest to a directory with children, for the part of its size that is not in the children."""
     if not node.children:
         return
     known = sum(child.size for child in node.children)
@@ -108,7 +111,7 @@ def _add_rest(node: Node) -> None:
 
 
 def areas(root: Node, box: Box = Box(0, 0, WIDTH, HEIGHT)) -> list[Area]:
-    """Return the rectangles of everything in a directory, each directory before what it contains."""
+    """Return the areas of everything in a directory, each directory before its contents."""
     return list(_areas(root, box, 0))
 
 
@@ -121,7 +124,7 @@ def _areas(node: Node, box: Box, above: int) -> Iterator[Area]:
 
 
 def squarified(sizes: Sequence[float], box: Box) -> list[Box]:
-    """Return a rectangle for each size. The rectangles fill the box, and are as square as possible."""
+    """Return a rectangle for each size. They fill the box, and each row of rectangles is as square as it can be."""
     found: list[Box] = []
     left, start = box, 0
     total = sum(sizes)
@@ -138,8 +141,10 @@ def squarified(sizes: Sequence[float], box: Box) -> list[Box]:
 
 
 def _row(sizes: Sequence[float], start: int, side: float, scale: float) -> int:
-    """Return the end of the row of rectangles that begins at `start`. The row ends before its ratio of sides gets
-    worse."""
+    """Return the end of the row of rectangles that begins at `start`.
+
+    The row grows as long as its least square rectangle does not become less square.
+    """
     end, worst = start + 1, _worst(sizes[start : start + 1], side, scale)
     while end < len(sizes) and (longer := _worst(sizes[start : end + 1], side, scale)) <= worst:
         end, worst = end + 1, longer
@@ -147,7 +152,7 @@ def _row(sizes: Sequence[float], start: int, side: float, scale: float) -> int:
 
 
 def _worst(row: Sequence[float], side: float, scale: float) -> float:
-    """Return the largest ratio of the sides of a row's rectangles; `side` is the length of the row."""
+    """Return the ratio of the sides of the least square rectangle in a row. `side` is the length of the row."""
     total = sum(row) * scale
     if total <= 0 or side <= 0:
         return 0.0
@@ -157,7 +162,7 @@ def _worst(row: Sequence[float], side: float, scale: float) -> float:
 
 
 def _placed(row: Sequence[float], box: Box, share: float) -> tuple[list[Box], Box]:
-    """Return the rectangles of a row along the shorter side of a box, and the rest of the box.
+    """Return the rectangles of a row along the shorter side of a box, and what remains of the box.
 
     The row takes `share` (from 0 to 1) of the longer side.
     """

@@ -1,10 +1,11 @@
-"""Hands complete answers to granian, so that no thread waits while a client reads one.
+"""Hands complete answers to granian, so that no thread waits while a client reads an answer.
 
 granian would buffer a streamed answer in memory without a limit. So a small answer is sent from memory, and a large one
-from a file. A client learns the length, and a failure while the answer is made becomes an error, not half a file.
+from a file. The client learns the length of the answer, and a failure while the answer is made becomes an error, not
+half a file.
 
-The files of all answers in transit take at most half of the free disk space. A file keeps its name while granian has it
-open, so that every worker can count all files.
+The files of all answers in transit take at most half of the disk space that would be free without them. A file keeps
+its name while granian has it open, so that every worker can count the files of all workers.
 """
 
 import contextlib
@@ -23,20 +24,21 @@ from django.http import HttpResponseBase
 
 IN_MEMORY = 256 * 1024
 KEPT_FREE = 0.5
-"""The share of the disk space that stays free, however slowly clients read: of the space that is free without the
-answers."""
+"""The share of the disk space that stays free, however slowly clients read. It is a share of the space that would be
+free without the answers."""
 OPENED_WITHIN = 60.0
-"""Seconds after which granian must have opened a named file; then the worker checks whether it is still open."""
+"""Seconds after which granian must have opened a file of an answer. After that, the worker checks whether the file is
+still open."""
 LOOK_EVERY = 5.0
 
 NAME = "answers"
-"""The directory of these files, in the data directory."""
+"""The directory for the files of answers, in the data directory."""
 
 Headers = list[tuple[str, str]]
 
 
 class NoRoom(Exception):
-    """The disk has too little space for the answer."""
+    """The disk has too little free space for the answer."""
 
 
 class Answers:
@@ -103,7 +105,7 @@ class Answers:
                 Path(name).unlink(missing_ok=True)
 
     def _room(self) -> float:
-        """Return how many bytes all further answers together may have on the disk."""
+        """Return how many bytes of the disk all further answers together may take."""
         taken = 0
         for file in self.directory.glob("*.answer"):
             with contextlib.suppress(FileNotFoundError):
@@ -123,7 +125,10 @@ class Answers:
 
 
 def remove_left(directory: Path) -> None:
-    """Remove all files of answers that a killed hub left behind. Call it before any worker runs."""
+    """Remove all files of answers, which a killed hub left behind.
+
+    Call it before any worker runs, because a process id may be used again.
+    """
     # A new process may have the id, and so the file names, of a killed one.
     for left in directory.glob("*.answer"):
         left.unlink(missing_ok=True)

@@ -1,7 +1,7 @@
 """Requests are read in granian's thread, answered by a pool of threads, and sent by granian.
 
 granian's thread never waits for the database, and a thread of the pool never waits for a client. A request holds a
-thread only while Django answers it. Its coroutine is run by `Steps`.
+thread only while Django answers it. The coroutine of a request is run by `Steps`.
 """
 
 import asyncio
@@ -37,11 +37,11 @@ logger = logging.getLogger(__name__)
 
 MOST_IN_MEMORY = 128 * 1024 * 1024
 MOST_ON_DISK = 2 * 1024 * 1024 * 1024
-"""The most bytes of all bodies that are being read or wait for a thread: in memory, and on the disk."""
+"""The most bytes, in memory and on the disk, of all bodies together that are being read or wait for a thread."""
 FORM = 4 * 1024 * 1024
 """The most bytes of a form, not counting a file in it."""
 SMALL = 64 * 1024
-"""The largest body of a tool call for the committer: reading a larger one would delay the other calls."""
+"""The largest body of a tool call that the committer may answer: to read a larger one would delay the other calls."""
 TICK = 0.25
 STOPPING_FOR = 10.0
 """Seconds after which a server that is stopping closes the remaining connections."""
@@ -49,7 +49,7 @@ PROBES = {"/livez": False, "/readyz": True, "/healthz": True}
 
 
 class Unasked(Exception):
-    """It could not be decided whether a body may be read."""
+    """It could not be decided whether a body may be read: no thread was free, or the database did not answer."""
 
     def __init__(self, reason: refusals.Reason) -> None:
         super().__init__(reason)
@@ -57,7 +57,7 @@ class Unasked(Exception):
 
 
 class Application:
-    """The RSGI callable, one in each worker process."""
+    """The RSGI callable. There is one in each worker process."""
 
     def __init__(self) -> None:
         self.options = Options.of_environment()
@@ -130,7 +130,10 @@ class Application:
             body.close()
 
     async def _read_and_run(self, protocol: Any, environ: dict[str, Any], body: Body) -> None:
-        """Read the body and have the request answered. Of a body that is too large, one byte too many is kept."""
+        """Read the body and have the request answered.
+
+        A body that is too large is cut one byte after the limit, so that its reader refuses it.
+        """
         end = await self._reading(body, body.read())
         if end is End.BROKEN:
             refuse(protocol, environ, refusals.BROKEN)
@@ -142,14 +145,16 @@ class Application:
                 await self._reading(body, body.drain())
 
     async def _is_welcome(self, environ: dict[str, Any], path: str) -> bool:
-        """Return whether to read the body of a program's request: the key is valid, or the API has no such address."""
+        """Return whether to read the body of a program's request: if the key is valid, or if no operation of the API
+        has this address."""
         if path.startswith(PREFIX) and find(path[len(PREFIX) :]) is None:
             return True
         keys, secret = self.django.keys, requests.secret_in(environ)
         return keys.id_of(secret) is not None or await self._ask(environ, partial(keys.look_up, secret))
 
     async def _make_room_for_file(self, environ: dict[str, Any], body: Body) -> None:
-        """Allow a larger body, with a file, if a signed-in person sends it. Anyone else may only send a form."""
+        """Allow a larger body, with a file, if a signed-in person sends the request. Anyone else may only send a
+        form."""
         if body.length is not None and body.length <= FORM:
             return
         is_form = environ.get("CONTENT_TYPE", "").startswith("multipart/form-data")
@@ -158,7 +163,8 @@ class Application:
             body.drained = DRAINED * settings.MEMORYHUB_IMPORT["packed"]
 
     async def _pool_of(self, environ: dict[str, Any]) -> Pool:
-        """Return the pool that answers a request with a body. Heavy requests have a pool of their own."""
+        """Return the pool that answers a request with a body: a separate pool for a heavy request of a signed-in person
+        or a valid key."""
         path = environ["PATH_INFO"]
         if not heavy.is_heavy(path):
             return self.pool
@@ -169,7 +175,10 @@ class Application:
         return self.heavy if may else self.pool
 
     async def _ask(self, environ: dict[str, Any], question: Callable[[], bool]) -> bool:
-        """Have a thread of the pool answer a question. Raises Unasked if that is not possible."""
+        """Have a thread of the pool answer a question about a request.
+
+        Raises Unasked if too many requests wait, if this one waited too long, or if the question fails.
+        """
         result: Future[bool | refusals.Reason] = Future()
 
         def job(too_late: bool) -> None:
@@ -188,7 +197,10 @@ class Application:
         return answer
 
     async def _reading(self, body: Body, work: Coroutine[Any, Any, End | None]) -> End | None:
-        """Run `work`, which reads a body, and return how the reading ended. `_tick` may end the reading."""
+        """Run `work`, which reads a body; return how the reading ended.
+
+        `_tick` ends the reading of a body that is too slow or too large.
+        """
         self.reading.add(body)
         try:
             return await work
@@ -203,7 +215,10 @@ class Application:
             self.reading.discard(body)
 
     async def _run(self, protocol: Any, environ: dict[str, Any], body: Body | None, pool: Pool | None = None) -> None:
-        """Have a thread answer the request. This coroutine then continues in that thread."""
+        """Have a thread answer the request: it hands the answer to granian itself.
+
+        After that, this coroutine continues in that thread.
+        """
         answered: Future[None] = Future()
         done = partial(answered.set_result, None)
         taken = False
@@ -226,7 +241,7 @@ class Application:
     def _tick(self) -> None:
         """Refuse requests that waited too long for a thread, and cut bodies that are too slow.
 
-        If all bodies together are too large, large ones that have paused long are cut first.
+        If all bodies together are too large, cut first those that are large and have paused long.
         """
         self.loop.call_later(TICK, self._tick)
         self.answers.forget()
@@ -242,8 +257,10 @@ class Application:
                 memory, disk = memory - body.in_memory, disk - body.on_disk
 
     def _stop(self) -> None:
-        """Begin the shutdown, once granian accepts no more connections. Threads may finish their answers for a
-        while."""
+        """Begin the shutdown, once granian accepts no more connections.
+
+        Until all connections are closed after STOPPING_FOR seconds, threads may finish their answers.
+        """
         self.stopping = True
         self.loop.call_later(STOPPING_FOR, self.guard.cut, {"*"})
 
@@ -261,7 +278,7 @@ class Application:
 
 
 def is_tool_call(environ: dict[str, Any], body: Body) -> bool:
-    """Return whether a request is a tool call of at most SMALL bytes, which the committer may answer."""
+    """Return whether the committer may answer a request: a tool call of at most SMALL bytes."""
     path = environ["PATH_INFO"]
     if body.kept > SMALL or environ["REQUEST_METHOD"] != "POST" or not path.startswith(PREFIX) or not path.isascii():
         return False

@@ -9,13 +9,14 @@ from typing import IO, Any
 
 GRACE = 20.0
 SLOWEST = 1000
-"""After GRACE seconds a body must have arrived at SLOWEST bytes a second; no pause may be longer than GRACE."""
+"""After GRACE seconds, a body must have arrived at SLOWEST bytes a second on average. No pause may be longer than
+GRACE."""
 IN_MEMORY = 1024 * 1024
 DRAINED = 32 * 1024 * 1024
 """How many bytes of a body that is too large are read and discarded.
 
-Most clients read the answer only after they have sent everything, and closing the connection while they send would lose
-the answer.
+Most clients read the answer only after they have sent the whole body. If the connection were closed before, the answer
+would be lost.
 """
 
 
@@ -33,8 +34,8 @@ class End(Enum):
 class Body:
     """The body of one request while it is read.
 
-    `length` is the announced length (None: the body comes in chunks). Of a larger body, one byte more than `most` is
-    kept, so that its reader notices.
+    `length` is the announced length (None: the body comes in chunks). If a body is larger than `most` bytes, one byte
+    more than `most` is kept, so that its reader notices.
     """
 
     def __init__(self, protocol: Any, length: int | None, most: int) -> None:
@@ -103,7 +104,11 @@ class Body:
         return chunk
 
     async def _ended(self) -> End:
-        """Return how the body ended, after an empty chunk."""
+        """Return how the body ended, after an empty chunk.
+
+        A body with an announced length is then incomplete. After an incomplete body in chunks, granian sends a second
+        empty chunk.
+        """
         if self.length is not None:
             return End.BROKEN
         try:

@@ -3,10 +3,10 @@
 granian owns the connections and never closes one because there are many. So a thread scans `/proc/self/fd`, asks the
 kernel about each socket, and shuts connections down. To granian it looks as if the client closed them.
 
-**Why this is safe.** A listed descriptor may be closed, and its number used again. So it is duplicated first, and only
-the duplicate is used: its inode must equal the listed one. `shutdown` ends the connection, but granian closes its own
-descriptor. Only sockets of the server's own port are examined. A duplicate lives for microseconds, so it does not keep
-a connection open.
+**Why this is safe.** A listed descriptor may be closed, and its number used again, before it is examined. So it is
+duplicated first, and only the duplicate is used: its inode must equal the listed inode. `shutdown` ends the connection,
+but granian closes its own descriptor. Only sockets of the server's own port are examined. A duplicate lives for
+microseconds, so it does not keep a connection open.
 """
 
 import contextlib
@@ -32,15 +32,17 @@ LOOK_EVERY = 1.0
 LOOK_EVERY_WHEN_FULL = 0.1
 READ_WITHIN = 20.0
 SLOWEST = 1000
-"""A client must read at least SLOWEST bytes a second, over each READ_WITHIN seconds in which data waits for it."""
+"""A client must read at least SLOWEST bytes a second, averaged over each READ_WITHIN seconds in which data waits for
+it."""
 LONGEST_IDLE = 75.0
 KEPT_FREE = 256
-"""Descriptors reserved for everything else: the database, files, webhooks."""
+"""The descriptors that are reserved for everything else: the database, files, webhooks."""
 MOST = 8192
 FULL = 0.9
 
 _RESET = struct.pack("ii", 1, 0)
-"""Closing a connection with this option frees its buffers; otherwise the kernel keeps unread data for minutes."""
+"""An option of a socket: closing the connection then frees its buffers at once. Otherwise the kernel keeps unread data
+for minutes."""
 
 _UNACKED, _SILENT, _TAKEN, _UNSENT, _LENGTH = 24, 52, 120, 144, 148
 """Offsets in Linux's `struct tcp_info`: segments in flight, milliseconds since the client sent data, bytes that it
@@ -49,14 +51,15 @@ acknowledged, bytes that wait here; and the length needed."""
 
 @dataclass(slots=True)
 class Connection:
-    """What is known of one connection, from one scan to the next."""
+    """The known facts about one connection, from one scan to the next."""
 
     peer: str
     """The client as granian names it: `127.0.0.1:40000` or `[::1]:40000`."""
     group: str | None
-    """Connections of a group are counted together: an IPv4 address, or an IPv6 network of 64 bits.
+    """The group of the address: an IPv4 address, or an IPv6 network of 64 bits. Connections of a group are counted
+    together.
 
-    A trusted proxy's connections have no group, because many clients are behind it.
+    A trusted proxy's connections have no group, because many clients are behind the proxy.
     """
     opened: float
     idle: float = 0.0
@@ -68,8 +71,8 @@ class Connection:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How many connections this process may have, and how many one address may have. `trusted` are the proxies in
-    front."""
+    """How many connections this process may have, and how many of them one address may have. `trusted` are the proxies
+    in front."""
 
     most: int
     by_address: int
@@ -78,14 +81,15 @@ class Limits:
 
 @dataclass(slots=True)
 class _Seen:
-    """The result of one scan: whether the process still listens, and {inode: connection}."""
+    """The result of one scan: whether the process still listens, and {inode: Connection}."""
 
     listens: bool
     connections: dict[str, Connection]
 
 
 def room_for_connections() -> int:
-    """Raise this process's limit of descriptors. Return how many connections it then has room for."""
+    """Raise this process's limit of descriptors as far as the system allows. Return for how many connections it has
+    room."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard == resource.RLIM_INFINITY or soft < hard:
         with contextlib.suppress(ValueError, OSError):
@@ -96,7 +100,10 @@ def room_for_connections() -> int:
 
 
 def group_of(address: str, trusted: Sequence[str]) -> str | None:
-    """Return the group in which an address's connections are counted; None for a trusted proxy."""
+    """Return the group in which an address's connections are counted.
+
+    None for a trusted proxy, whose connections are not counted.
+    """
     if proxies.is_trusted(address, trusted):
         return None
     try:
@@ -113,7 +120,8 @@ def group_of(address: str, trusted: Sequence[str]) -> str | None:
 class Guard:
     """Scans the connections in a thread of its own.
 
-    `in_hand` are the peers whose request is in work. `closing` is called once: when the listening socket is closed.
+    `in_hand` are the peers whose request is being read, waits, or is being answered. `closing` is called once: when the
+    listening socket is closed.
     """
 
     def __init__(self, port: int, limits: Limits, in_hand: Collection[str], closing: Callable[[], None]) -> None:
@@ -141,7 +149,7 @@ class Guard:
             pause = max(LOOK_EVERY_WHEN_FULL if crowded else min(LOOK_EVERY, 0.25 + spent * 20), spent * 4)
 
     def look(self, now: float) -> bool:
-        """Close connections that are overdue or too many. Return whether nearly too many are left."""
+        """Close connections that are overdue or too many. Return whether there are still nearly as many as allowed."""
         seen = self._all(now)
         if self._listened and not seen.listens and not self._closed:
             self._closed = True
@@ -175,7 +183,8 @@ class Guard:
                 yield inode
 
     def _too_many(self, connections: dict[str, Connection]) -> Iterator[str]:
-        """Yield the inodes of connections to close: the longest idle first, then those of silent clients."""
+        """Yield the inodes of connections to close: first those that have been idle longest, then those whose clients
+        have been silent longest."""
         groups: defaultdict[str, list[str]] = defaultdict(list)
         for inode, one in connections.items():
             if one.group is not None:
@@ -202,7 +211,7 @@ class Guard:
     # -------------------------------------------------------------------------------------------------------- looking
 
     def _all(self, now: float) -> _Seen:
-        """Scan: return all connections to this process's port, and whether the process still listens."""
+        """Scan: return all connections to this process's port, and whether the process still listens there."""
         found: dict[str, Connection] = {}
         self._listens = False
         for inode, connection in self._sockets():
@@ -221,7 +230,8 @@ class Guard:
         return _Seen(self._listens, found)
 
     def _sockets(self) -> Iterator[tuple[str, socket.socket]]:
-        """Yield (inode, duplicate of the socket) for each connection. The duplicate is closed before the next one."""
+        """Yield (inode, duplicate of the socket) for each connection. A duplicate is closed when the next one is
+        requested."""
         self._listed = set()
         for name in Path("/proc/self/fd").iterdir():
             try:
@@ -266,7 +276,7 @@ def _duplicate(number: int, inode: str) -> Iterator[socket.socket]:
 
 
 def _measure(one: Connection, connection: socket.socket, now: float) -> None:
-    """Record how long the client has been silent, and since when sent data has waited for it.
+    """Record how long the client has been silent, and since when sent data has waited for the client to read it.
 
     If the client read too little for too long, `waiting_since` becomes negative.
     """

@@ -57,7 +57,7 @@ def _no_page(request: HttpRequest) -> NoReturn:
 
 
 answer_program = private_answers(forwarded_headers(machines_door(_no_page)))
-"""What Django's handler does for a program, without its signals and its checks for pages. A test compares the
+"""What Django's handler does for a program's request, without its signals and its checks for pages. A test compares the
 answers of both."""
 
 
@@ -78,7 +78,10 @@ class DjangoSide:
         longest_work: float,
         too_late: bool,
     ) -> None:
-        """Answer one request, or stop it after `longest_work` seconds. If it is `too_late`, refuse the request."""
+        """Answer one request, or stop it after `longest_work` seconds.
+
+        If `too_late`, the request waited too long for a thread; it is refused, because its client may be gone.
+        """
         try:
             if too_late:
                 refuse(protocol, environ, refusals.BUSY)
@@ -104,7 +107,7 @@ class DjangoSide:
     ) -> bool:
         """Offer a tool call to the committer. Return False if the committer does not take it.
 
-        A call that cannot be answered together with others is then offered to the pool.
+        A call that the committer cannot answer together with others is then offered to the pool.
         """
         offered, whose = time.monotonic(), self.whose(environ)
 
@@ -132,8 +135,8 @@ class DjangoSide:
         return answer_together(work, done, whose=whose, most_waiting=pool.most_waiting)
 
     def whose(self, environ: dict[str, Any]) -> object:
-        """Return the id of the key or the person that sent a request, if seen recently; else the group of the client's
-        address.
+        """Return the id of the key or the person that sent a request. If neither was seen recently, return the group of
+        the client's address.
 
         So a client that guesses keys does not use up the turns of a real key.
         """
@@ -181,17 +184,20 @@ class DjangoSide:
 
 
 def _session_of(environ: dict[str, Any]) -> str | None:
-    """Return the session key in the request's cookie; None if there is none."""
+    """Return the session key in the request's cookie; None if there is no such cookie."""
     return parse_cookie(environ.get("HTTP_COOKIE", "")).get(settings.SESSION_COOKIE_NAME)
 
 
 def _with_body(environ: dict[str, Any], body: Body | None) -> dict[str, Any]:
-    """Return a copy of the environment with the body. Each attempt to answer changes its copy."""
+    """Return a copy of the environment with the body.
+
+    Each attempt to answer a request needs its own copy, because an attempt changes it.
+    """
     return {**environ, "wsgi.input": BytesIO() if body is None else body.stream(), "wsgi.errors": sys.stderr}
 
 
 def reason_of(error: BaseException, environ: dict[str, Any]) -> refusals.Reason:
-    """Log an error that occurred outside Django. Return the reason for the refusal."""
+    """Log an error that occurred outside Django. Return the reason with which to refuse the request."""
     if isinstance(error, TookTooMuch):
         logger.error("A request took too much and was stopped: %s", environ["PATH_INFO"], exc_info=error)
         return refusals.STOPPED_LATE if error.has_committed else refusals.TOO_MUCH
@@ -206,7 +212,7 @@ def reason_of(error: BaseException, environ: dict[str, Any]) -> refusals.Reason:
 
 
 def refuse(protocol: Any, environ: dict[str, Any], reason: refusals.Reason) -> None:
-    """Send a refusal without Django, and close the connection. Does nothing if an answer was already sent."""
+    """Send a refusal without Django, and close the connection. Do nothing if an answer was already sent."""
     response = refusals.refusal(environ["PATH_INFO"], reason)
     headers = [*headers_of_own(response), ("connection", "close")]
     protocol.response_bytes(response.status_code, headers, response.content)

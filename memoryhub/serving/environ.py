@@ -4,7 +4,7 @@ from functools import lru_cache
 from typing import Any
 
 MOST_OF_HEADERS = 32 * 1024
-"""The most characters of all header values together: Django parses some headers in quadratic time."""
+"""The most characters of all header values together. Django needs quadratic time to parse some headers."""
 UNREADABLE = "\x80"
 """Replaces the value of a header that is not ASCII; every check of a header refuses it."""
 
@@ -47,7 +47,7 @@ def environ_of(scope: Any) -> dict[str, Any]:
 def _without_escapes(cookies: str) -> str:
     """Return a Cookie header without the cookies that contain a backslash. No cookie of the hub contains one.
 
-    Before Python 3.11.10 and 3.12.6, parsing such a cookie of 100 KB takes minutes.
+    Before Python 3.11.10 and 3.12.6, it takes minutes to parse such a cookie of 100 KB.
     """
     return ";".join(cookie for cookie in cookies.split(";") if "\\" not in cookie)
 
@@ -68,5 +68,5 @@ def _key_of(name: str) -> str:
 
 
 def address_of(client: str) -> str:
-    """Return the address without the port: 127.0.0.1 for `127.0.0.1:80`, and ::1 for `[::1]:80`."""
+    """Return the address of a client without its port: 127.0.0.1 for `127.0.0.1:80`, and ::1 for `[::1]:80`."""
     return client.rpartition(":")[0].strip("[]")

@@ -1,4 +1,4 @@
-"""Requests that take seconds, such as exports. At most AT_ONCE of them run, in threads of their own.
+"""Requests that take seconds, such as exports. At most AT_ONCE of them run at once, in threads of their own.
 
 So they do not occupy every thread, and do not delay the calls of agents.
 """
@@ -10,13 +10,13 @@ MOST_WAITING = 256
 LONGEST_WAIT = 50.0
 """The longest wait for a thread in seconds; proxies wait a minute for an answer."""
 LONGEST_WORK = 300.0
-"""Seconds of the processor after which such a request is stopped."""
+"""Seconds of the processor after which a heavy request is stopped."""
 
 _ENDINGS = ("/export", "/imports/new", "/copy", "/selection", "/erase")
 
 
 def is_heavy(path: str) -> bool:
-    """Return whether a request to this address may ask for an export, an import, an erasure or a table."""
+    """Return whether a request with a body to this address may ask for an export, an import, an erasure or a table."""
     return path.endswith(_ENDINGS) or "/tables/" in path
 
 

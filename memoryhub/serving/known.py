@@ -1,6 +1,6 @@
-"""Remembers keys and people of recent requests.
+"""Remembers the keys and the people of recent requests.
 
-The bodies of their requests are read at once, and each key or person has turns of its own.
+The bodies of their next requests are read at once, and each key or person takes turns separately.
 """
 
 import hashlib
@@ -18,10 +18,10 @@ MOST = 4096
 
 
 class Known:
-    """Digests of keys or session cookies, each with the id of its owner and the time until which it is known.
+    """Digests of keys or session cookies: for each, the id of its owner, and until when it is known.
 
-    The digests only decide whether a body is read, and who waits for whom. Whether a request is allowed is checked
-    later.
+    The digests only decide whether a body is read, and which request waits for which. Whether a request is allowed is
+    checked later.
     """
 
     def __init__(self) -> None:

@@ -1,7 +1,7 @@
 """Reserves the server's port for one hub.
 
-granian's workers share their port (`SO_REUSEPORT`). Without the reservation, another hub of the same user could receive
-some of the requests, and the passwords in them.
+granian's workers share their port (`SO_REUSEPORT`). Without the reservation, the workers of another hub of the same
+user could share it too, and receive some of the requests and the passwords in them.
 """
 
 import errno
@@ -12,7 +12,7 @@ from django.core.management.base import CommandError
 
 
 def address_of(host: str, port: int) -> str:
-    """Return an IP address of a host, preferably IPv4. Raises CommandError."""
+    """Return an IP address of a host, preferably IPv4: granian resolves no names. Raises CommandError."""
     if not 1 <= port <= 65535:
         raise CommandError(f"{port} is not a port. Name one from 1 to 65535 with --port.")
     try:
@@ -32,8 +32,8 @@ def url_of(host: str, port: int) -> str:
 def reserve(host: str, port: int) -> socket.socket:
     """Make sure that no other program serves the port. Raises CommandError.
 
-    The reservation ends when the returned socket is closed. On Linux, a name in the kernel's abstract namespace
-    reserves the port until this process and its workers have ended.
+    The reservation ends when the returned socket is closed. On Linux, the socket holds a name in the kernel's abstract
+    namespace until this process and its workers have ended.
     """
     name = socket.socket(socket.AF_UNIX if sys.platform == "linux" else socket.AF_INET)
     try:

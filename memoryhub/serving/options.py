@@ -11,7 +11,7 @@ _VARIABLE = "MEMORYHUB_SERVING"
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The port, the threads of a worker, the connections to it per address, and the trusted proxies.
+    """The port, the threads of a worker, how many connections to it one address may have, and the trusted proxies.
 
     The connections of trusted proxies are not counted by address.
     """

@@ -19,7 +19,8 @@ request."""
 
 
 class Pool:
-    """Runs jobs in its threads. Keys and people take turns; each may have at most half of the threads.
+    """Runs jobs in its threads. Keys and people take turns; each may have at most half of the threads and of the
+    waiting places.
 
     No job may wait for a client: a request is complete before its job is offered, and its answer is handed to the
     server whole.
@@ -42,7 +43,7 @@ class Pool:
             threading.Thread(target=self._run, name=f"request-{number + 1}", daemon=True).start()
 
     def offer(self, job: Job, whose: object = None) -> bool:
-        """Queue a job and return True. Return False if too many jobs wait: in all, or of this key or person
+        """Queue a job and return True. Return False if too many jobs wait already: in all, or of this key or person
         (`whose`)."""
         if not self._jobs.has_place(whose, self.most_waiting):
             return False

@@ -1,4 +1,4 @@
-"""The worker processes of `serve`. A dead worker is started again, and no worker outlives the server."""
+"""The worker processes of `serve`. A worker that dies is started again, and no worker outlives the server."""
 
 import multiprocessing
 import os
@@ -14,14 +14,14 @@ LONGEST_PAUSE = 10.0
 YOUNG = 60.0
 LOOK_EVERY = 1.0
 KILLED_AFTER = 20
-"""Seconds that a worker process has to end by itself."""
+"""Seconds that a worker process has to end by itself. After that, it is killed."""
 
 
 class Server(MPServer):
     """granian's server, but with workers that are always restarted.
 
-    granian itself stops if a worker dies soon after a restart. Here, that rule applies only in the first STARTED_AFTER
-    seconds.
+    granian itself stops if a worker dies soon after a restart. Here, granian's rule applies only in the first
+    STARTED_AFTER seconds: a hub that cannot start says why and ends.
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -46,7 +46,7 @@ class Server(MPServer):
 def end_with_parent() -> None:
     """End this worker when its parent process is gone, for example after kill -9.
 
-    Otherwise it would hold the port and the data directory, and `serve` could not start.
+    Otherwise the worker would hold the port and the data directory, and `serve` could not start.
     """
     if (parent := multiprocessing.parent_process()) is not None and parent.pid is not None:
         threading.Thread(target=_end_after, args=(parent.pid,), name="parent", daemon=True).start()

@@ -1,4 +1,5 @@
-"""Continues each request in the thread that brings what the request waited for, so that no other thread is woken.
+"""Continues each request in the thread that brings what the request waited for, so that no other thread has to be
+woken.
 
 No step waits: where the request must wait, the thread is free again. An event loop would have to wake its own thread
 for each step.
@@ -19,8 +20,9 @@ T = TypeVar("T")
 class Steps:
     """The coroutine of one request.
 
-    A call runs the coroutine up to the next future without a result. The thread that brings the result calls the object
-    again. The coroutine may await granian's futures, and, with `result_of`, futures of `concurrent.futures`.
+    A call of this object runs the coroutine up to the next future that has no result yet. When that future has its
+    result, it calls the object again, in the thread that brought the result. The coroutine may await granian's futures
+    and, with `result_of`, futures of `concurrent.futures`.
     """
 
     __slots__ = ("_coroutine",)
@@ -54,7 +56,8 @@ class Loop(asyncio.SelectorEventLoop):
     def call_soon_threadsafe(  # type: ignore[override]
         self, callback: Callable[..., Any], *args: Any, context: Context | None = None
     ) -> asyncio.Handle | None:
-        """Run the next steps of a request at once, in granian's thread. Only granian passes a context here."""
+        """Run the first or the next steps of a request at once, in granian's thread. Only granian passes a context
+        here."""
         if isinstance(callback, Steps):
             callback(*args)
         elif context is not None and asyncio.iscoroutine(args[0]):
@@ -66,7 +69,7 @@ class Loop(asyncio.SelectorEventLoop):
     def call_soon(  # type: ignore[override]
         self, callback: Callable[..., Any], *args: Any, context: Context | None = None
     ) -> asyncio.Handle | None:
-        """If a request waits for a future that has just ended, run the next steps of the request at once."""
+        """Run the next steps of a request at once, if its future has just had its result or was cancelled."""
         if isinstance(callback, Steps):
             callback(*args)
             return None
@@ -74,7 +77,8 @@ class Loop(asyncio.SelectorEventLoop):
 
 
 class LoopName(str):
-    """The name under which granian knows `Loop`. Unpickling it imports this module, which registers the name."""
+    """The name under which granian knows `Loop`. A worker process that unpickles it imports this module, which
+    registers the name."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""The marks of a chart as HTML. Python builds the HTML, because a chart has hundreds of marks."""
+"""The marks of a chart as HTML. It is built in Python, because a chart has hundreds of marks."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DOT = _LINK + (
 
 @register.simple_tag
 def bars(marks: Iterable[Any]) -> SafeString:
-    """Return the HTML of marks that each have a `charts.Bar` as shape. A mark without a URL is no link."""
+    """Return the HTML of marks whose shape is a `charts.Bar`. A mark without a URL is no link."""
     every = [
         (mark, (shape.x, shape.y, shape.width, shape.height, mark.series, mark.name))
         for mark in marks
@@ -38,7 +38,7 @@ def bars(marks: Iterable[Any]) -> SafeString:
 
 @register.simple_tag
 def dots(marks: Iterable[Any]) -> SafeString:
-    """Return the HTML of marks that each have a `charts.Dot` as shape."""
+    """Return the HTML of marks whose shape is a `charts.Dot`."""
     return format_html_join(
         "",
         DOT,
@@ -100,7 +100,8 @@ WORD = '<text class="map-word" x="6" y="{}"><title>{}</title>{}</text>'
 
 @register.simple_tag
 def tiles(found: Iterable[Any]) -> SafeString:
-    """Return the HTML of a tree map: rectangles, names of directories, and frames around memories that await review."""
+    """Return the HTML of a tree map: its rectangles, the outlines and names of directories, and the frames around
+    memories that await review."""
     every = list(found)
     leaves = (
         (tile.url, name, *_place(tile), tile.heat, name, _word(tile))

@@ -19,7 +19,7 @@ def thousands(value: int) -> str:
 
 @register.simple_tag(takes_context=True)
 def may_run_claude(context: template.Context, store: MemoryStore) -> bool:
-    """Return whether the person may run Claude in this store, also if the hub has no key for Claude."""
+    """Return whether the person may run Claude in this store, whether or not the hub has a key for Claude."""
     user: Any = context["user"]
     known: dict[str, bool] = context.dicts[0].setdefault("_may_run_claude", {})
     if store.pk not in known:

@@ -10,8 +10,10 @@ register = template.Library()
 
 @register.simple_tag
 def named_by(comment: Comment) -> dict[str, list[tuple[str, bool]] | list[str]]:
-    """Return the `people` whom a comment names, as (name, whether the person can only read), and the `words` that name
-    no one."""
+    """Return the `people` whom a comment names, and the `words` after an `@` that name no one.
+
+    `people` are pairs (name, whether the person can only read).
+    """
     people = {user.pk: user for user in notices.readers_of(comment.store_id)}
     found = notices.mentions(comment.text, list(people.values()))
     named = dict.fromkeys(pk for _, ids in found for pk in sorted(ids) if pk != comment.by_id)

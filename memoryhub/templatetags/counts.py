@@ -23,8 +23,9 @@ ANYONE = "the person who is asking"
 class Counts(NamedTuple):
     """The numbers in the bar of each page, none higher than MOST (for `notices`: MOST_NOTICES).
 
-    `findings` counts open findings that the person may see, and `notices` conversations with a notice. `versions`
-    counts unreviewed versions, and `proposals` open proposals, that the person decides about.
+    `findings` counts open findings in the stores that the person may see, and `notices` conversations with a notice
+    that the person has not dismissed. `versions` counts unreviewed versions, and `proposals` open proposals, in the
+    stores in which the person decides about them.
     """
 
     findings: int = 0
@@ -60,13 +61,13 @@ def counts_for(user: User | AnonymousUser) -> Counts:
 def _statement(everywhere: bool) -> tuple[sql.Statement, tuple[object, ...]]:
     """Return an SQL statement that selects the numbers of Counts, and the values of its placeholders.
 
-    The value ANYONE stands for the person's id.
+    The value ANYONE is to be replaced by the id of the person.
     """
     return counted(_counted(User(pk=ANYONE, is_superuser=everywhere)))
 
 
 def _counted(user: User) -> list[QuerySet[Any, Any]]:
-    """Return a query of the rows behind each number, in the order of Counts."""
+    """Return, in the order of the fields of Counts, a query of the rows that each number counts."""
     stores = MemoryStore.objects.visible_to(user).order_by().values("pk")
     waiting = MemoryVersion.objects.unreviewed()
     if not user.is_superuser:

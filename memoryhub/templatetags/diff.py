@@ -1,4 +1,4 @@
-"""The rows of a comparison as table rows, built in Python because templates are too slow."""
+"""The rows of a comparison as table rows, built in Python because templates are too slow for thousands of them."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from memoryhub.web.common.versions.comparisons import NOWHERE, Heads, Lined, Sid
 register = template.Library()
 
 MOST_BYTES = 1_000_000
-"""The most bytes of HTML of all comparisons on one page; the rest is on further pages."""
+"""The most bytes of HTML of all comparisons on one page together; further rows are on further pages."""
 MOST_OF_LINE = 60_000
 """The most bytes of HTML for one side of one line. Hidden characters that are made visible can make the HTML much
 longer than the text."""
@@ -28,7 +28,7 @@ NO_CELLS = '<td class="diff-void" colspan="3"></td>'
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The rows of a comparison as HTML; `prefix` is the part of a change's id before its number."""
+    """The rows of a comparison as HTML. `prefix` is what comes before the number in the id of a change."""
 
     rows: SafeString
     prefix: str
@@ -42,7 +42,7 @@ def comparison(
 
     Unified rows have two numbers, a sign and the text. Split rows have a number, a sign and the text for each side.
     Changes have the ids `change-1`, `change-2` …; in a page's second comparison `diff-2-change-1` …. The first `after`
-    rows are left out. If the rest does not fit on the page, the last row links to the next piece at `rest_url`.
+    rows are left out. If the other rows do not all fit on the page, the last row links to the next piece at `rest_url`.
 
     The context may have `sides` (the pages of the two texts), `heads` (a row above each unified change), and `lined`
     (HTML for each unified line); see `web.common.versions.comparisons`.
@@ -62,9 +62,9 @@ def comparison(
 
 @register.simple_tag(takes_context=True)
 def next_piece(context: template.Context) -> int:
-    """Return the number of the page's next comparison, over all templates of the page.
+    """Return the number of the page's next comparison. The comparisons of a page are counted over all its templates.
 
-    In a piece of another page, counting starts with the parameter `piece`.
+    If this page is a piece that will be loaded into another page, counting starts with the parameter `piece`.
     """
     page = context.dicts[0]
     if "_comparisons" not in page:
@@ -77,7 +77,8 @@ def next_piece(context: template.Context) -> int:
 
 
 def _in_room(page: dict[str, Any], frame: "_Frame", rows: Iterable[str], rest_url: str, after: int) -> Iterator[str]:
-    """Yield the rows after the first `after` that fit on the page, then a row that says what is not shown."""
+    """Yield the rows after the first `after`, until the HTML of the page's tables reaches MOST_BYTES; then a row that
+    says what is not shown."""
     left: int = page.get("_comparison_room", MOST_BYTES)
     if after:
         yield _before(frame, rest_url)
@@ -101,7 +102,11 @@ def _before(frame: "_Frame", rest_url: str) -> str:
 
 
 def _rest(frame: "_Frame", rest_url: str, after: int) -> str:
-    """Return the row that says which lines do not fit. It links to the next piece, or else to the new text."""
+    """Return the row that says which lines do not fit on the page.
+
+    It links to the next piece, whose first row is the row number `after`; without a `rest_url`, it links to the new
+    text.
+    """
     diff = frame.diff
     words = _("Not shown here: lines %(old)s to %(old_last)s before, lines %(new)s to %(new_last)s after.") % {
         "old": min(frame.shown_old + 1, diff.old_lines),
@@ -161,15 +166,15 @@ class _Frame:
     shown_new: int = 0
 
     def at(self, part: Row | Gap) -> None:
-        """Record, for each text, the number of the last line up to and including `part`."""
+        """Record the numbers of the last old and the last new line up to and including `part`."""
         if isinstance(part, Gap):
             self.old_number, self.new_number = part.old_first + part.count - 1, part.new_first + part.count - 1
         else:
             self.old_number, self.new_number = part.old_number or self.old_number, part.new_number or self.new_number
 
     def start(self, changes: bool) -> tuple[str, str]:
-        """Return the id attribute of a row and the links to the neighbouring changes; empty unless the row begins a
-        change.
+        """Return the id attribute of a row and the links to the neighbouring changes; empty unless a change begins at
+        the row.
 
         `changes`: the row belongs to a change.
         """
@@ -181,7 +186,8 @@ class _Frame:
         return f' id="{self.prefix}{self.position}"', self._jumps()
 
     def body(self, changes: bool) -> str:
-        """Return HTML that begins a new body of the table where a change begins or ends; elsewhere "".
+        """Return HTML that ends a body of the table and starts the next one, where a change begins or ends; elsewhere
+        "".
 
         `changes`: the next row belongs to a change.
         """
@@ -193,7 +199,8 @@ class _Frame:
         return f'</tbody><tbody class="diff-hunk"><tr class="diff-head"><td colspan="{self.columns}">{head}</td></tr>\n'
 
     def numbers(self, row: Row) -> tuple[str, str, str]:
-        """Return the cells with the numbers of a unified row, and the HTML of an extra row below it, or ""."""
+        """Return the cells with the numbers of a unified row, and the HTML of an extra row below it; "" if there is no
+        extra row."""
         old, new = str(row.old_number or ""), str(row.new_number or "")
         if self.lined is None:
             return old, new, ""
@@ -227,12 +234,13 @@ class _Frame:
         return self.labelled(row.new or (), "ins", url) + (self.labels.unended if unended else "")
 
     def labelled(self, spans: tuple[Span, ...], mark: str, url: str = "") -> str:
-        """Return a line as HTML with its labels. `url` is the page that shows the whole line."""
+        """Return a line as HTML, followed by the labels of this line. `url` is the page that shows the whole line."""
         beside = self.diff.labels.get("".join(span.text for span in spans), ()) if self.diff.labels else ()
         return _text(spans, mark, url) + "".join(map(label, beside))
 
     def _end_differs(self, number: int | None, last: int) -> bool:
-        """Return whether `number` is the last line, and only one of the two texts ends with a line feed."""
+        """Return whether line `number` is the last line of its text (`last`), and only one of the two texts ends with a
+        line feed."""
         diff = self.diff
         return number == last and diff.old_no_newline != diff.new_no_newline and min(diff.old_lines, diff.new_lines) > 0
 
@@ -288,7 +296,7 @@ def _cells(kind: str, number: int | None, sign: str, text: str) -> str:
 
 
 def _gap(gap: Gap, frame: _Frame) -> str:
-    """Return the row for equal lines that are left out, with a link to `expand_url` if there is one."""
+    """Return the row for equal lines that are left out. With an `expand_url`, it links to the page that shows them."""
     frame.in_change = False
     words = ngettext("%(count)s unchanged line", "%(count)s unchanged lines", gap.count) % {"count": gap.count}
     text: str = escape(words)
@@ -309,8 +317,10 @@ def _at_line(url: str, number: int | None) -> str:
 
 
 def _text(spans: tuple[Span, ...], mark: str, url: str = "") -> str:
-    """Return a line as HTML, with signs for changed blanks. A long line is cut; `url` is the page that shows all of
-    it."""
+    """Return a line as HTML, with signs for blanks that were added or removed.
+
+    A line that is too long for the page is cut; `url` is the page that shows the whole line.
+    """
     made: list[str] = []
     left = MOST_OF_LINE
     for number, span in enumerate(spans):
@@ -333,7 +343,7 @@ def _span(span: Span, text: str, mark: str) -> str:
 
 
 def _beginning(span: Span, mark: str, room: int) -> tuple[int, str]:
-    """Return how many characters of a span fit in `room` bytes, and their HTML."""
+    """Return the beginning of a span that fits in `room` bytes: the number of its characters, and its HTML."""
     shown = 0
     made: list[str] = []
     while shown < len(span.text):

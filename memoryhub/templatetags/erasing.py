@@ -1,4 +1,4 @@
-"""Sentences on pages that delete: who can erase permanently, and whether a second person must allow it."""
+"""Sentences on pages that delete: who can erase permanently, and whether a second person has to allow it."""
 
 from django import template
 

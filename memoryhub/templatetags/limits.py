@@ -11,6 +11,8 @@ register = template.Library()
 
 @register.simple_tag
 def usage_of(store: MemoryStore) -> list[Meter]:
-    """Return the meters of a store: how much of each limit is used. The audit is left out while it is far from its
-    limit."""
+    """Return the meters of a store: how much of each limit is used.
+
+    The meter of the audit is left out while the audit is far from its limit.
+    """
     return usage.near(store, HubSettings.current())

@@ -26,7 +26,7 @@ THEMES = ("system", "light", "dark")
 ACTOR_ICONS = {"key": "bot", "policy": "clock", "system": "server"}
 MINUTE, HOUR, DAY = 60, 3600, 86400
 RELATIVE_DAYS = 30
-"""Moments that are further away are shown as a date."""
+"""A moment that is more than this many days away is shown as a date."""
 
 
 @register.simple_tag
@@ -45,7 +45,10 @@ def scripts() -> SafeString:
 
 @register.simple_tag
 def icon(name: str, label: str = "") -> SafeString:
-    """Return an icon of the sprite. With a `label`, it is an image that screen readers call by this label."""
+    """Return an icon of the sprite.
+
+    Without a `label`, the icon is decorative. With one, it is an image that screen readers call by this label.
+    """
     meaning = format_html('role="img" aria-label="{}"', label) if label else mark_safe('aria-hidden="true"')
     return format_html(
         '<svg class="icon icon-{}" {}><use href="{}#{}"></use></svg>', name, meaning, static("icons.svg"), name
@@ -54,7 +57,8 @@ def icon(name: str, label: str = "") -> SafeString:
 
 @register.simple_tag
 def avatar(kind: str, name: str) -> SafeString:
-    """Return the mark before an actor's name: the initials of a person, or an icon. Screen readers skip it."""
+    """Return the mark before an actor's name: the initials of a person, or an icon for any other actor. Screen readers
+    skip the mark."""
     inner = icon(ACTOR_ICONS[kind]) if kind in ACTOR_ICONS else initials(name)
     return format_html('<span class="avatar avatar-{}" dir="auto" aria-hidden="true">{}</span>', kind, inner)
 
@@ -64,7 +68,10 @@ register.filter("act", act_words)
 
 @register.filter
 def initials(name: str) -> str:
-    """Return the initials of a name: `AL` for `Ada Lovelace`, `A` for `ada@example.com`, or `?` if there are none."""
+    """Return the initials of a name: `AL` for `Ada Lovelace`, `A` for `ada@example.com`.
+
+    Return `?` if no word of the name begins with a letter or a digit.
+    """
     words = [word for word in name.partition("@")[0].split() if word[0].isalnum()]
     letters = [words[0][0], words[-1][0]] if len(words) > 1 else [word[0] for word in words]
     return "".join(letters).upper() or "?"
@@ -79,7 +86,7 @@ def size(count: int) -> str:
 
 @register.simple_tag
 def relative_time(moment: datetime | None, now: datetime | None = None) -> SafeString | str:
-    """Return how long ago (or ahead) a moment is, with the exact time as title; "" for None."""
+    """Return how long ago (or ahead) a moment is, with the exact time in the person's zone as title; "" for None."""
     if moment is None:
         return ""
     return _time_element(moment, ago(moment, now or timezone.now()), exactly(moment))
@@ -93,14 +100,16 @@ def short_time(moment: datetime) -> SafeString:
 
 @register.simple_tag
 def exact_time(moment: datetime | None) -> SafeString | str:
-    """Return the moment in the person's zone, to the second; empty for None."""
+    """Return the moment in the person's zone, to the second; "" for None."""
     return "" if moment is None else _time_element(moment, exactly(moment))
 
 
 @register.simple_tag
 def exact_and_ago(moment: datetime | None) -> SafeString | str:
-    """Return the moment in the person's zone, to the second; "" for None. If the moment is recent, add how long ago it
-    is."""
+    """Return the moment in the person's zone, to the second; "" for None.
+
+    If it is less than RELATIVE_DAYS away, also say how long ago it is.
+    """
     if moment is None:
         return ""
     now = timezone.now()
@@ -111,7 +120,7 @@ def exact_and_ago(moment: datetime | None) -> SafeString | str:
 
 @register.simple_tag(takes_context=True)
 def current(context: template.Context, url: str, section: str = "") -> SafeString | str:
-    """Return `aria-current` for a link to the current page or to its section; else an empty text."""
+    """Return `aria-current` for a link to the current page or to its section; otherwise ""."""
     request = context.get("request")
     path = request.path if request else ""
     if url == path:
@@ -122,7 +131,7 @@ def current(context: template.Context, url: str, section: str = "") -> SafeStrin
 
 @register.simple_tag(takes_context=True)
 def page_of_form(context: template.Context, *, query: bool = False) -> str:
-    """Return the address to which a form on this page leads back. With `query`, it has the query of this page's
+    """Return the address to which a form on this page leads back. With `query`, it includes the query of this page's
     address."""
     request = context.get("request")
     return page_of(request, query=query) if request else ""
@@ -130,7 +139,7 @@ def page_of_form(context: template.Context, *, query: bool = False) -> str:
 
 @register.simple_tag(takes_context=True)
 def theme(context: template.Context) -> str:
-    """Return the person's chosen theme, or before sign-in the browser's: `system`, `light` or `dark`."""
+    """Return the theme that the person has chosen or, before sign-in, the browser's: `system`, `light` or `dark`."""
     request = context.get("request")
     user = getattr(request, "user", None)
     if user is not None and user.is_authenticated:
@@ -187,9 +196,9 @@ def editor_phrases() -> str:
 
 
 def ago(moment: datetime, now: datetime) -> str:
-    """Return the time between a moment and now, rounded down: `3 minutes ago` or `in 2 days`.
+    """Return how long ago or ahead a moment is, in one unit, rounded down: `3 minutes ago` or `in 2 days`.
 
-    More than RELATIVE_DAYS away, return a date instead.
+    If the moment is more than RELATIVE_DAYS away, return a date.
     """
     seconds = int(abs(now - moment).total_seconds())
     if seconds < MINUTE:

@@ -24,20 +24,26 @@ def kept_of(memory: Memory) -> Kept:
 
 @register.simple_tag
 def holds_over(store: MemoryStore, path: str, memory: str = "") -> list[Hold]:
-    """Return the legal hold and the pin, if any, that keep the directory `path` or the memory with the id `memory`."""
+    """Return the legal hold and the pin that keep the directory `path`, or the memory with the id `memory`.
+
+    Only those that exist are in the list.
+    """
     return retention_due.over(store.pk, memory, path, timezone.now())
 
 
 @register.simple_tag
 def hold_fixing(store: MemoryStore, path: str, memory: str = "") -> list[held.Kept]:
-    """Return a list with the legal hold that forbids renaming this directory or memory; empty if nothing forbids it."""
+    """Return a list with the legal hold that forbids renaming the directory `path`, or the memory with the id `memory`.
+
+    The list is empty if nothing forbids it.
+    """
     found = held.fixing(store, path, timezone.now(), memory)
     return [found] if found else []
 
 
 @register.simple_tag(takes_context=True)
 def kept_in_trash(context: template.Context, memory: Memory) -> Kept:
-    """Return which holds and policies keep a memory in the trash, and until when."""
+    """Return which holds and policies keep a memory in the trash, and until when they keep it."""
     rules: tuple[list[Policy], Holds, datetime] | None = context.get("_rules")
     if rules is None:
         now = timezone.now()

@@ -21,7 +21,7 @@ register = template.Library()
 class Menu:
     """The saved views of a page. `current` is the view with the page's current filter.
 
-    `save_url` is the address at which that filter can be saved.
+    `save_url` is the address at which the current filter can be saved.
     """
 
     rows: list[Row]
@@ -33,7 +33,7 @@ class Menu:
 def saved_views(context: Context, page: str) -> Menu | None:
     """Return the saved views of a page; None if its filters cannot be saved.
 
-    For a page of a store, these are the views of the `store` in the context.
+    If the page belongs to a store, only the views of the `store` in the context are returned.
     """
     request: Request | None = context.get("request")
     store: MemoryStore | None = context.get("store") if page in PAGES and PAGES[page].of_store else None

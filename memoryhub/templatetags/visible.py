@@ -1,4 +1,5 @@
-"""Template filters for texts that an agent may have written. Every such text on a page passes through them."""
+"""Template filters for texts that an agent may have written. Every such text passes through them on its way to a
+page."""
 
 import re
 
@@ -12,7 +13,7 @@ register = template.Library()
 
 _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]")
 _BETWEEN = re.compile(r"(/| → |[“”\"(),;·]|: )")
-"""The separators between names: those in a path, and those between a path and the words around it."""
+"""The separators between the names of a path, and between a path and the words around it."""
 _ISOLATE, _END = "\u2068", "\u2069"
 
 
@@ -25,7 +26,8 @@ def is_right_to_left(text: str) -> bool:
 def visible(value: object, show: str = "") -> SafeString:
     """Return the text escaped, with hidden characters as labelled boxes.
 
-    `|visible:"whitespace"` also shows spaces and tabs. Right-to-left names in a line keep their order.
+    `|visible:"whitespace"` also shows spaces and tabs. In a single line, each right-to-left name is isolated, so that a
+    path keeps the order of its names.
     """
     text = str(value)
     if show or "\n" in text or not _RIGHT_TO_LEFT.search(text):
@@ -44,7 +46,8 @@ def plain(value: str) -> str:
 @register.filter(is_safe=True)
 @stringfilter
 def isolated(value: str) -> str:
-    """Return a text from `plain` with each right-to-left name isolated, for the title of a page."""
+    """Return a text from `plain`, for the title of a page. Each right-to-left name is isolated, so that a path keeps
+    the order of its names."""
     if not _RIGHT_TO_LEFT.search(value):
         return value
     parts = _BETWEEN.split(value)

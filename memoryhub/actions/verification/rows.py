@@ -26,7 +26,8 @@ Row = TypeVar("Row", bound=models.Model)
 
 
 def reraise_refusal(error: Exception) -> None:
-    """Raise a DatabaseError again, unless a stored value caused it."""
+    """Raise a DatabaseError again, unless a stored value caused it: a query that fails for another reason shows no
+    wrong row."""
     is_of_a_value = isinstance(error, DataError) or "Could not decode to UTF-8" in str(error)
     if isinstance(error, DatabaseError) and not is_of_a_value:
         raise error
@@ -34,13 +35,13 @@ def reraise_refusal(error: Exception) -> None:
 
 @lru_cache
 def _raw_columns(model: type[models.Model]) -> list[str]:
-    """Return the columns in which different bytes can have the same value."""
+    """Return the columns in which different bytes can have the same value: JSON and, on SQLite, times and flags."""
     names = _JSON if connection.vendor == "postgresql" else {*_JSON, *_TIMES, *_FLAGS}
     return sorted(names & {field.name for field in model._meta.get_fields()})
 
 
 def readable(model: type[Row]) -> models.QuerySet[Row]:
-    """Return a query for a table's rows. It also has each column of `_raw_columns` as text (`raw_…`)."""
+    """Return a query for a table's rows. Each row also has its columns of `_raw_columns` as text, named `raw_…`."""
     raw = {f"raw_{name}": Cast(name, models.TextField()) for name in _raw_columns(model)}
     found: models.QuerySet[Row] = models.QuerySet(model).annotate(**raw)
     return found
@@ -51,7 +52,7 @@ def written_as_read(row: models.Model) -> bool:
 
 
 def _as_written(name: str, value: Any) -> str | None:
-    """Return the text that the hub writes for a value of a column of `_raw_columns`; None for an empty one."""
+    """Return the text that the hub writes for a value of a column of `_raw_columns`; None if the value is None."""
     if name in _JSON:
         return to_json(value)
     if value is None:

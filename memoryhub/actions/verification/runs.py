@@ -1,6 +1,6 @@
-"""Runs of `verify_audit` over all chains. People ask for them, and each run is recorded in the hub's chain.
+"""Runs of `verify_audit` over all chains. People ask for a run on a page, and each run is recorded in the hub's chain.
 
-The record does not prove that the audit is right: anyone who has the database and the audit key can write a record.
+Such a record does not prove that the audit is right: anyone who has the database and the audit key can write one.
 """
 
 import time
@@ -18,14 +18,15 @@ from memoryhub.models import HUB, AuditEntry, Door
 
 COMMAND, ASKED = "verify_audit", "ask_verify_audit"
 MOST_NAMED = 20
-"""How many of the wrong chains a record names."""
+"""The most wrong chains that a record names."""
 
 WAITS = timedelta(hours=12)
 """A person's request that was not answered in this time is given up."""
 
 
 def record(act: Act, *, entries: int, wrong: Sequence[str], checkpoints_complete: bool) -> None:
-    """Record a run over all chains: how many entries are correct, and which chains or checkpoint files are `wrong`."""
+    """Record a run over all chains: the number of correct entries, and the chains or checkpoint files that were
+    wrong."""
     details = {"entries": entries, "wrong": wrong[:MOST_NAMED], "checkpoints_complete": checkpoints_complete}
     with writing():
         audit.on_hub(act, Record(COMMAND, ok=not wrong, input=audit.to_json(details)))

@@ -1,6 +1,7 @@
 """Downloads for auditors: a ZIP archive with a file, a statement about the file, and the statement's signature.
 
-The statement is made last, from the digest of the sent bytes, so the file is never held in memory.
+The statement and its signature are made last, from the digest of the bytes that were sent, so the file is never held in
+memory.
 """
 
 import hashlib
@@ -25,8 +26,8 @@ checks longer chains."""
 class Signed:
     """A download whose entry has been written: `entry` is (chain, seq) of this entry.
 
-    `entries` grows while `body` is read. `facts` are further lines of the statement. `page` is the address of the page
-    that explains how to check it.
+    `entries` is {chain: the range of its entries in the download}, and grows while `body` is read. `facts` are further
+    lines of the statement. `page` is the address of the page that explains how to check the statement.
     """
 
     name: str
@@ -83,7 +84,10 @@ def _size(chain_id: str) -> int:
 
 
 def _not_checked(size: int) -> str:
-    """Return the sentence for a chain of `size` entries that a download does not verify, because there are too many."""
+    """Return the sentence for a chain that was not verified, because the chains of one download have too many entries.
+
+    The chain has `size` entries. The sentence names the last recorded check of all chains.
+    """
     run = runs.last()
     if run is None:
         before = "it has recorded no check"

@@ -1,4 +1,5 @@
-"""The start of a chain that has lost its oldest entries: its signature, and the versions that stay."""
+"""The start of a chain that has lost its oldest entries: its signature, and the versions that outlived these
+entries."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -54,7 +55,8 @@ class Start:
             yield from self._sealed(row, reviewed)
 
     def _sealed(self, row: AuditChain, reviewed: Mapping[str, str]) -> Iterator[str]:
-        """Yield a sentence for each problem of the versions that outlived their entries."""
+        """Yield a sentence for each problem of the versions from before the start of the chain, whose entries were
+        removed."""
         there = []
         redactions = newest_redactions(row.pk, self.seq)
         versions, gone = outlived(row)
@@ -78,7 +80,8 @@ class Start:
 
 
 def outlived(row: AuditChain) -> "tuple[QuerySet[MemoryVersion], Iterable[tuple[str | None, int | None, str | None]]]":
-    """Return the versions that outlived their entries, and (memory, number, version) of those removed later."""
+    """Return two values: the versions that outlived their entries, and (memory, number, version) of such versions that
+    were removed later."""
     removed = Redaction.objects.of_chain(row.pk).removed().filter(entry_seq__lte=row.start_seq, seq__gt=row.start_seq)
     versions = readable(MemoryVersion).filter(store_id=row.pk, seq__lte=row.start_seq)
     return versions, removed.values_list("memory", "number", "version")

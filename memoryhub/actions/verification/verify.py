@@ -43,7 +43,7 @@ CHUNK = 500
 class Problem:
     """A problem of an entry, as a sentence. `seq` is None if the problem is about the chain as a whole.
 
-    With `is_unknown`, something could not be verified, because an older key was lost.
+    With `is_unknown`, the problem is only that something could not be verified, because an older key was lost.
     """
 
     chain: str
@@ -68,7 +68,7 @@ def _sealing() -> "QuerySet[Seal, tuple[str]]":
 def verify(chain_id: str, checkpoint_file: Path | None = None) -> tuple[int, Problem | None]:
     """Return how many entries of a chain are right, and its first problem or None.
 
-    The hub may write meanwhile. Raises DatabaseError if the database refuses to answer.
+    The hub may write while this runs. Raises DatabaseError if the database refuses to answer.
     """
     by_checkpoints = checkpoint_check.check(checkpoint_file, chain_id).problems if checkpoint_file else {}
     with snapshot():
@@ -102,7 +102,8 @@ def _verified(chain_id: str) -> tuple[int, Problem | None]:
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """How much of a chain was removed by recorded acts: redacted values, removed versions, removed oldest entries."""
+    """How much of a chain was removed by recorded acts: redacted values, removed versions, and removed oldest
+    entries."""
 
     values: int
     versions: int
@@ -117,7 +118,8 @@ class Removed:
 
 
 def removed(chain_id: str) -> Removed:
-    """Return how much of a chain was removed by recorded acts, as its redactions and its start show."""
+    """Return how much of a chain was removed by recorded acts, as far as its redactions and its start still show
+    this."""
     rows = Redaction.objects.of_chain(chain_id)
     versions = rows.removed().count()
     start = AuditChain.objects.filter(pk=chain_id).values_list("start_seq", flat=True).first()
@@ -140,7 +142,8 @@ class _Verification:
         self.reviewed = _reviewed(chain_id)
 
     def problems(self) -> Iterator[int | Problem]:
-        """Yield every problem in order and, after each batch, how many entries have been verified so far."""
+        """Yield every problem in order. After each batch of entries, yield how many entries have been verified so
+        far."""
         for what in self._problems_of_start():
             yield Problem(self.chain, None, what)
         while entries := self._entries():
@@ -172,7 +175,8 @@ class _Verification:
         yield from self._problems_of_end()
 
     def _problems_of_end(self) -> Iterator[Problem]:
-        """Yield a problem if the chain is closed but its store is not deleted, or the other way round."""
+        """Yield a problem if the chain is closed but its store is not deleted, or if it is not closed but its store is
+        deleted."""
         last = AuditEntry.objects.filter(chain=self.chain, seq=self.seq).values_list("command", "ok", "at").first()
         deleted_at = last[2] if last and last[:2] == (delete.COMMAND, True) else None
         if deleted_at != self.closed:
@@ -189,7 +193,10 @@ class _Verification:
             yield "it was changed: what outlived its entries is not written as the hub writes it"
 
     def _entries(self) -> list[tuple[AuditEntry, list[MemoryVersion]]] | None:
-        """Return the next entries with their versions ([]: the end; None: a row that cannot be read)."""
+        """Return the next entries with their versions; an empty list at the end of the chain.
+
+        Near a row that cannot be read, return one entry at a time, and None at that row.
+        """
         try:
             with transaction.atomic():
                 after = readable(AuditEntry).filter(chain=self.chain, seq__gt=self.seq)
@@ -269,7 +276,8 @@ class _Verification:
             yield from self._version(version, entry)
 
     def _numbered(self, seq: int, versions: Sequence[MemoryVersion]) -> list[tuple[str, int, str]]:
-        """Return (memory, number, id) of an entry's versions, also removed ones, by memory and number."""
+        """Return (memory, number, id) of an entry's versions, sorted by memory and number. Removed versions are
+        included."""
         removed = [(row.memory or "", row.number or 0, row.version or "") for row in self.redacted.removed[seq]]
         return sorted([*((version.memory_id, version.number, version.id) for version in versions), *removed])
 
@@ -300,14 +308,16 @@ class _Verification:
                 yield f"its {field} was changed"
 
     def _answer_went(self, entry: AuditEntry) -> bool:
-        """Return whether an answer's text or entry was deleted, so that it cannot be rendered."""
+        """Return whether an answer cannot be rendered, because its text was deleted with the store, or because the call
+        repeats one whose entry was removed."""
         if entry.message is not None:
             return False
         repeats_a_removed = entry.first_line is None and entry.replay_of is not None
         return bool(self.closed) or (repeats_a_removed and (entry.replay_of or 0) <= self.start.seq)
 
     def _answer_is_gone(self, entry: AuditEntry, proof: Proof, redacted: set[str]) -> bool:
-        """Return whether an answer that was not stored can no longer be rendered."""
+        """Return whether an answer can no longer be rendered: it was not stored, and a version or entry that it needs
+        was redacted or removed."""
         if entry.message is not None or not proof.has("message"):
             return False
         if redacted & {"path", "new_path"} or (entry.version or "") in self.redacted.gone:
@@ -320,7 +330,10 @@ class _Verification:
         return first is not None and "message" not in proofs.read(first).salts
 
     def _answer(self, entry: AuditEntry, proof: Proof) -> str | None:
-        """Return the answer of a call, or None; "" for one that the hub would not have written."""
+        """Return the answer of a call: stored, rendered again, or that of the call which was repeated.
+
+        None if there was none; "" if the hub would not have written such an entry.
+        """
         if entry.message is not None:
             try:
                 answer = json.loads(entry.message)
@@ -357,7 +370,7 @@ def _sealed(chain_id: str, first: int, last: int) -> dict[int, list[Seal]]:
 
 
 def _reviewed(chain_id: str) -> dict[str, str]:
-    """Return {version: review state}, computed from the entries; {} if they cannot be read."""
+    """Return {version: review state}, computed from the entries; {} if the entries cannot be read."""
     try:
         with transaction.atomic():
             return review_states.states(chain_id)

@@ -28,7 +28,7 @@ def send_test(webhook_id: str, act: Act) -> Delivery:
 
 
 def replay(webhook_id: str, delivery_id: str, act: Act) -> bool:
-    """Send a delivery again now, with the same event id. Raises IsPaused.
+    """Send a delivery again now, whatever its state, with the same event id. Raises IsPaused.
 
     Return False if the webhook has no such delivery.
     """

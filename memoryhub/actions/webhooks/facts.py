@@ -42,7 +42,7 @@ _PROPOSED = f'"{results.PROPOSED}'
 _NUMBER = re.compile(re.escape(_PROPOSED) + r"([0-9]{1,18})\b")
 
 _DECISIONS = {"review.reverted": Decision.REVERTED, "review.flagged": Decision.FLAGGED}
-"""The decision that each of these further events is about."""
+"""The decision about versions that each of these events reports."""
 
 
 def end_of_part(chain: str, seq: int, end: int, most: int) -> int:
@@ -100,7 +100,7 @@ def _done(chain: str, after: int, end: int, names: set[str]) -> Iterator[Entry]:
 
 
 def _opening(chain: str, after: int, end: int) -> list[Entry]:
-    """Return the entries of the calls that opened a proposal."""
+    """Return the entries of the calls that opened a proposal, without the calls that added to an open proposal."""
     found: Any = AuditEntry.objects.of_chain(chain).between(after + 1, end).filter(ok=False, replay_of=None)
     found = found.filter(message__startswith=_PROPOSED).annotate(start=Substr("message", 1, 100))
     rows = list(found.values_list("seq", "at", "actor_kind", "actor_id", "session", "start"))
@@ -135,7 +135,10 @@ def _proposals(
 
 
 def _versions(chain: str, after: int, end: int) -> dict[int, list[Made]]:
-    """Return {seq: the versions that the entry made}, each compared with its previous version."""
+    """Return {seq: the versions that the entry made}, each compared with its previous version.
+
+    If an import made a memory with its history, only the memory's newest version is included.
+    """
     before = MemoryVersion.objects.filter(
         store_id=chain, memory_id=OuterRef("memory_id"), number=OuterRef("number") - 1
     )
@@ -180,7 +183,8 @@ def _named(details: Mapping[str, Any] | None) -> list[str]:
 
 
 def _further(chain: str, seq: int, command: str | None, details: Mapping[str, Any] | None) -> dict[str, list[str]]:
-    """Return {event: the ids of its versions} for the further events of an entry (see FURTHER_EVENTS)."""
+    """Return {event: ids of the versions that it is about} for the events that FURTHER_EVENTS has for the entry's
+    command."""
     fields = commands.FURTHER_EVENTS.get(command or "", {})
     given = {name: event for name, event in fields.items() if (details or {}).get(name)}
     return {event: _ids_in(details, name) or _decided(chain, seq, event) for name, event in given.items()}

@@ -1,7 +1,7 @@
 """Makes webhook deliveries from committed audit entries, in the background, in short transactions.
 
-Each chain has a cursor with the last entry that was read. The cursor moves in the transaction that creates the
-deliveries, so none is lost or created twice.
+Each chain has a cursor: the last entry that was read. The cursor moves in the transaction that creates the deliveries,
+so no delivery is lost or created twice.
 """
 
 import os
@@ -34,10 +34,12 @@ ENTRIES = 250
 """The most entries that are read for one transaction."""
 
 ROWS = 12
-"""About the most deliveries of one transaction, unless a single entry needs more: tool calls wait for it."""
+"""About the most deliveries that one transaction creates, unless a single entry needs more: tool calls wait for such a
+transaction."""
 
 ROWS_IN_A_HURRY = 96
-"""The limit ROWS for a large backlog: eight times as many deliveries take about three times as long."""
+"""The limit that replaces ROWS for a large backlog: a transaction with eight times as many deliveries takes about three
+times as long."""
 
 
 class Wants(NamedTuple):
@@ -50,7 +52,8 @@ class Wants(NamedTuple):
 
 
 def begin(store_id: str | None) -> None:
-    """Skip the current entries, runs and imports: a webhook of a store (None: of the hub) gets only later events.
+    """Skip the current entries, runs and imports, so that a webhook of a store (None: of the hub) gets only later
+    events.
 
     Entries that another webhook still needs are not skipped. Call it in the transaction that creates or resumes the
     webhook.
@@ -80,7 +83,7 @@ def begin(store_id: str | None) -> None:
 
 
 def gather(at: datetime, most: int = 10, *, turn: int = 0, hurry: bool = False) -> bool:
-    """Create the deliveries of new entries in at most `most` transactions; return whether all were read.
+    """Create the deliveries of new entries in at most `most` transactions; return whether all new entries were read.
 
     `turn` selects the chain to start with. With `hurry`, a transaction creates about ROWS_IN_A_HURRY deliveries instead
     of ROWS.
@@ -110,7 +113,8 @@ def _wanting() -> list[Wants]:
 
 
 def _behind(wanting: Sequence[Wants]) -> list[tuple[str, int, int]]:
-    """Return (chain, seq of the last read entry, seq of the last entry) for the chains with unread entries."""
+    """Return (chain, seq of the last entry that was read, seq of the newest entry) for the chains that have unread
+    entries."""
     read = WebhookCursor.objects.filter(chain=OuterRef("pk")).values("seq")
     chains = AuditChain.objects.exclude(pk=HUB)
     if all(wants.store is not None for wants in wanting):
@@ -120,7 +124,10 @@ def _behind(wanting: Sequence[Wants]) -> list[tuple[str, int, int]]:
 
 
 def _read(chain: str, seq: int, last: int, wanting: Sequence[Wants], at: datetime, most: int) -> int:
-    """Read the next entries of a chain, and create their deliveries; return the last entry that was read."""
+    """Read the next entries of a chain, and create their deliveries; return the seq of the last entry that was read.
+
+    Return `seq` if another process was first, or if a webhook has changed.
+    """
     mine = [wants for wants in wanting if wants.store in (None, chain)]
     end = facts.end_of_part(chain, seq, min(last, seq + ENTRIES), max(1, most // max(1, len(mine))))
     names = {name for wants in mine for name in wants.events}
@@ -147,7 +154,10 @@ def _read(chain: str, seq: int, last: int, wanting: Sequence[Wants], at: datetim
 
 
 def _is_since(moment: datetime, wants: Wants, at: datetime) -> bool:
-    """Return whether an entry was written after a webhook was made."""
+    """Return whether an entry was written after a webhook was made.
+
+    True for every entry if the webhook seems to be made in the future, because the clock was ahead then.
+    """
     # A webhook from the future was made while the clock was ahead: it gets every unread entry.
     return moment >= wants.created_at or wants.created_at > at
 
@@ -163,7 +173,7 @@ def _moved(chain: str, seq: int, end: int) -> bool:
 
 
 def add(webhook: Webhook, event: Event, at: datetime) -> Delivery:
-    """Add a delivery that does not wait for other deliveries; return it. Call it in a transaction."""
+    """Add a delivery that is sent without waiting for other deliveries; return it. Call it in a transaction."""
     (row,) = _rows([(webhook.pk, event)], at)
     row.aside = True
     row.save(force_insert=True)
@@ -197,7 +207,7 @@ def _newest(webhook: str, at: datetime) -> datetime:
 
 
 def _deliver(rows: Sequence[Delivery], at: datetime) -> None:
-    """Save the deliveries. A webhook that has no other delivery to send in order becomes due now."""
+    """Save the deliveries. A webhook becomes due now, unless it already has deliveries that are sent in order."""
     if not rows:
         return
     webhooks = Webhook.objects.filter(pk__in={row.webhook_id for row in rows})
@@ -211,7 +221,10 @@ def _deliver(rows: Sequence[Delivery], at: datetime) -> None:
 
 
 def next_of(webhook_id: str) -> datetime | None:
-    """Return when a webhook's next delivery is due; None if none waits. The webhook is locked first."""
+    """Return when a webhook's next delivery is due; None if none waits.
+
+    This locks the webhook first, so that no delivery can be added before the caller has saved the result.
+    """
     # Without the lock, a delivery could be committed after this reading, and would wait until another one comes.
     list(Webhook.objects.select_for_update(no_key=True).filter(pk=webhook_id).values_list("pk"))
     waiting = Delivery.objects.waiting().filter(webhook_id=webhook_id)
@@ -224,7 +237,7 @@ def next_of(webhook_id: str) -> datetime | None:
 
 
 def _tell_of_alarms(wanting: Sequence[Wants], at: datetime) -> None:
-    """Create deliveries for alarms with a new state, to webhooks of the hub. A webhook gets none about its own
+    """Create deliveries for alarms whose state has changed, to webhooks of the hub. A webhook gets none about its own
     alarm."""
     if not any(name in wants.events for wants in wanting for name in webhook_events.GROUPS["alarm"]):
         return
@@ -250,7 +263,7 @@ def _write_alarm(alarm: Alarm, found: Sequence[tuple[str, Event]], at: datetime)
 
 
 def _tell_of_jobs(wanting: Sequence[Wants], at: datetime) -> bool:
-    """Create deliveries for retention runs and imports with a new state. Always return True."""
+    """Create deliveries for retention runs and imports whose state has changed. Always return True."""
     key = keys.first()
     for jobs in (Run.objects, Import.objects):
         stores = Q() if any(wants.store is None for wants in wanting) else Q(store_id__in={w.store for w in wanting})

@@ -61,7 +61,8 @@ class WebhookSettings:
 
 
 def without_secret(url: str, *, is_chat: bool) -> str:
-    """Return an address without its query, which may contain a secret; for a chat, only the host."""
+    """Return an address without its query, which may contain a secret. For a chat, return only the host: the path is
+    secret too."""
     parts = urlsplit(url)
     # Anyone who knows the rest of a chat's address can write there.
     if is_chat or chat.is_of_chat(url):
@@ -73,7 +74,8 @@ def without_secret(url: str, *, is_chat: bool) -> str:
 def place(store_id: str | None, act: Act) -> Iterator[Tell]:
     """Lock a webhook's store (None: the hub); yield a function that writes the entry.
 
-    Raises tree.NoSuchStore. Raises RightLost if a person may not manage these webhooks any more.
+    Raises tree.NoSuchStore. Raises RightLost if the person of `act` may no longer manage the webhooks of this store or
+    the hub.
     """
     if store_id is not None:
         with tree.locked(store_id, act) as store:
@@ -143,7 +145,8 @@ def edit_webhook(webhook_id: str, wanted: WebhookSettings, act: Act) -> bool:
 def pause(webhook_id: str, act: Act) -> bool:
     """Pause a webhook. Return whether it was active. The webhook's deliveries keep waiting.
 
-    Events after the pause are never sent to it. Events shortly before the pause may also be missing.
+    Events after the pause are never sent to it. Events shortly before the pause may also be missing, if the hub had not
+    read their entries yet.
     """
     with locked(webhook_id, act) as (webhook, tell):
         return pause_in(webhook, tell, act.at)
@@ -162,7 +165,8 @@ def pause_in(webhook: Webhook, tell: Tell, at: datetime) -> bool:
 
 
 def resume(webhook_id: str, act: Act) -> bool:
-    """Resume a webhook. Waiting deliveries are sent at once. Return whether it was paused."""
+    """Resume a webhook: waiting deliveries are sent at once, and it gets events from now on. Return whether it was
+    paused."""
     with locked(webhook_id, act) as (webhook, tell):
         if webhook.paused_at is None:
             return False
@@ -210,14 +214,15 @@ def secrets_of(webhook: Webhook, at: datetime) -> list[str]:
 
 
 def _key_of(webhook: Webhook, generation: int) -> bytes:
-    """Return the audit key from which a generation of the secret is derived; if it is lost, the current key."""
+    """Return the audit key from which a generation of the webhook's secret is derived; if that key is lost, the current
+    key."""
     names = [name for since, name in webhook.keys if since <= generation]
     # The receiver refuses signatures of another key until the secret is renewed.
     return (keys.of(names[-1]) or keys.current()) if names else keys.first()
 
 
 def _keys_from(webhook: Webhook, generation: int) -> list[list[Any]]:
-    """Return the new `keys` of a webhook whose secret is renewed now."""
+    """Return the new value of `keys` for a webhook whose secret is renewed now."""
     of_now = keys.key_name()
     known = webhook.keys[-1][1] if webhook.keys else chain.key_id(keys.first())
     return webhook.keys if known == of_now else [*webhook.keys, [generation, of_now]]

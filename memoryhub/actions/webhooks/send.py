@@ -1,4 +1,5 @@
-"""Sends to webhooks: claims the due deliveries, sends them outside of any transaction, and stores the results."""
+"""Sends deliveries to webhooks: claims those that are due, sends them outside of any transaction, and stores the
+results."""
 
 import json
 import random
@@ -28,11 +29,11 @@ Rest = Callable[[float, bool], None]
 
 
 def no_rest(_: float, __: bool) -> None:
-    """Do nothing, so that the work continues at once."""
+    """Do nothing: a `rest` without a pause between two tries."""
 
 
 def always() -> bool:
-    """Return True, so that the work continues until all is done."""
+    """Return True: a `may_go_on` that never ends the work."""
     return True
 
 
@@ -67,7 +68,8 @@ Result = tuple[Message, Answer, datetime]
 
 
 def due(at: datetime, most: int = 100) -> list[tuple[str, bool]]:
-    """Return (webhook, whether it is failing) of webhooks with due deliveries, the longest waiting one first."""
+    """Return (webhook, whether it is failing) of webhooks with due deliveries; the one that has waited longest is
+    first."""
     rows = Webhook.objects.due(at).values_list("pk", "failing_since")[:most]
     return [(webhook, failing is not None) for webhook, failing in rows]
 
@@ -75,7 +77,7 @@ def due(at: datetime, most: int = 100) -> list[tuple[str, bool]]:
 def claim(webhook_id: str, at: datetime, most: int = IN_ONE_GO) -> list[Message]:
     """Return the next deliveries of a webhook; an empty list if none is due.
 
-    This takes a lease: until it ends, no other process sends to the webhook.
+    This takes a lease on the webhook: until the lease ends, no other process sends to the webhook.
     """
     if not together(lambda: _lease(webhook_id, at)):
         return []
@@ -133,7 +135,8 @@ def _give_back(webhook_id: str) -> None:
 
 
 def _next(webhook_id: str, at: datetime, most: int) -> list[Delivery]:
-    """Return deliveries in order if the oldest one is due; otherwise the due ones that are `aside`."""
+    """Return deliveries in order from the oldest one, if the oldest is due; otherwise the due deliveries that are
+    `aside`."""
     waiting = Delivery.objects.waiting().filter(webhook_id=webhook_id)
     first = list(waiting.filter(aside=False).order_by("id")[:most])
     beyond = at + schedule.NO_WAIT_IS_LONGER
@@ -144,7 +147,10 @@ def _next(webhook_id: str, at: datetime, most: int) -> list[Delivery]:
 
 
 def send(message: Message, sender: Sender, at: datetime) -> Answer:
-    """Send a message, and return the answer. Raises RuntimeError inside a transaction."""
+    """Send a message, and return the answer.
+
+    Raises RuntimeError inside a transaction, because other writers would have to wait for the receiver.
+    """
     if is_open():
         # Other writers would have to wait for the receiver.
         raise RuntimeError("a webhook is being sent inside a transaction")
@@ -154,7 +160,7 @@ def send(message: Message, sender: Sender, at: datetime) -> Answer:
 
 
 def settle(results: Sequence[Result], chance: Callable[[], float] = random.random) -> None:
-    """Store the results of some tries of one webhook, and the time at which the webhook is due next."""
+    """Store the results of some tries to send to one webhook, and the time at which this webhook is due next."""
     together(lambda: _settle(results, chance))
 
 
@@ -205,7 +211,8 @@ def _write_delivered(messages: Sequence[tuple[Message, datetime]]) -> None:
 def _write_failed(
     message: Message, answer: Answer, at: datetime, chance: Callable[[], float], *, give_up: bool
 ) -> None:
-    """Store a failed try. Without `give_up`, the delivery waits until the webhook is resumed."""
+    """Store a failed try. Without `give_up`, the webhook is paused, and the delivery waits until the webhook is
+    resumed."""
     attempts = message.attempts + 1
     after = schedule.after_failure(attempts, answer.status, answer.retry_after, at, chance, aside=message.aside)
     values: dict[str, Any] = {"attempts": attempts, "aside": after.aside}
@@ -228,7 +235,10 @@ def _write_health(webhook: Webhook, results: Sequence[Result]) -> None:
 
 
 def _pause_for(webhook: Webhook, answer: Answer, at: datetime) -> Pause | None:
-    """Return why an answer pauses an active webhook, or None. `at` is a time of the hub's clock."""
+    """Return why an answer pauses an active webhook, or None.
+
+    `at` is a time of the hub's clock, so time in which the hub did not run does not count as failing.
+    """
     if webhook.paused_at is not None or answer.is_delivered:
         return None
     if answer.status == 410:
@@ -238,7 +248,8 @@ def _pause_for(webhook: Webhook, answer: Answer, at: datetime) -> Pause | None:
 
 
 def _pause(webhook: Webhook, why: Pause, at: datetime) -> None:
-    """Pause a webhook as an act of the hub."""
+    """Pause a webhook as an act of the hub. If its store is deleted, no entry is written, because the store's chain is
+    closed."""
     paused = Webhook.objects.filter(pk=webhook.pk)
     details = {"webhook": webhook.pk, "name": webhook.name, "state": ["active", "paused"], "for": why.value}
     try:
@@ -262,8 +273,8 @@ def work(
 ) -> int:
     """Send the due deliveries of one webhook, one after the other, about `most` of them; return the number of tries.
 
-    `rest` is called with the seconds of each try, and with whether many deliveries wait. `may_go_on` is called before
-    each claim except the first; False ends the work.
+    After each try, `rest` is called with the seconds that it took, and with whether many deliveries wait. `may_go_on`
+    is called before each claim except the first; False ends the work.
     """
     tries = 0
     while tries < most and (not tries or may_go_on()) and (messages := claim(webhook_id, clock())):
@@ -281,9 +292,9 @@ def work(
 
 
 def forget(at: datetime, most: int = 1_000) -> int:
-    """Delete deliveries older than KEPT, and those of deleted webhooks, at most `most`. Return how many.
+    """Delete at most `most` deliveries that are older than KEPT or of deleted webhooks; return how many.
 
-    If no such delivery is left, the rows of deleted webhooks are deleted. This is one short transaction.
+    If there are no such deliveries, the rows of deleted webhooks are deleted. This is one short transaction.
     """
     old = Q(created_at__lt=at - KEPT)
     deleted = list(Webhook.every.filter(deleted_at__isnull=False).values_list("pk", flat=True))

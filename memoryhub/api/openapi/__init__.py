@@ -1,4 +1,5 @@
-"""The OpenAPI 3.1 document: Ninja's description of the operations, with shared errors, headers, keys and names."""
+"""The OpenAPI 3.1 document: Ninja's description of the operations, completed with shared errors, headers, keys and
+names."""
 
 import copy
 from typing import Any
@@ -38,7 +39,8 @@ def document(api: NinjaAPI) -> Json:
 
 
 def _in_order(address: Json) -> Json:
-    """Return a copy of `address`, {method: operation}. A PATCH that equals the POST gets its own id and summary."""
+    """Return a copy of `address`, {method: operation}, in order. A PATCH that is the same operation as the POST gets
+    its own id and summary."""
     details = {method: copy.deepcopy(operation) for method, operation in address.items()}
     if "patch" in details and "post" in details and details["patch"]["operationId"] == details["post"]["operationId"]:
         details["patch"]["operationId"] += "_by_patch"
@@ -64,7 +66,10 @@ def _complete(told: Json, method: str, operation: Declared) -> None:
 
 
 def _errors(operation: Declared, method: str, is_open: bool) -> set[int]:
-    """Return the statuses of the errors that every such operation can answer. `is_open`: the operation needs no key."""
+    """Return the statuses of the errors that the frame can answer before it calls the operation.
+
+    `is_open`: the operation needs no key.
+    """
     asks = operation.needs
     found = {405, 413, 500}
     if not is_open:
@@ -93,7 +98,7 @@ def _complete_parameter(parameter: Json) -> None:
 
 
 def _schemas() -> Json:
-    """Return the schemas that only the shared parts refer to."""
+    """Return the schemas to which only the shared parts of the document refer."""
     return parts.schemas()
 
 

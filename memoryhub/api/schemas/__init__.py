@@ -29,7 +29,7 @@ class WhatWentWrong(Object):
 
 
 class Error(Object):
-    """The envelope of every refused request."""
+    """The JSON object around the error of every refused request."""
 
     type: Literal["error"]
     error: WhatWentWrong
@@ -42,7 +42,7 @@ class PathConflict(WhatWentWrong):
 
 
 class Conflict(Object):
-    """The envelope of a request that conflicts with the current state."""
+    """The JSON object around the error of a request that conflicts with the current state."""
 
     type: Literal["error"]
     error: PathConflict
@@ -61,7 +61,8 @@ Timestamp = Annotated[
 def answers(good: Any, *more: int) -> dict[Any, Any]:
     """Return {status: schema} of an operation's responses: `good` at 200, and the errors with the statuses `more`.
 
-    Errors that every operation can have are left out. If `more` has 429, 507 is added, because the audit can be full.
+    Errors that every operation can have are left out. If `more` has 429, 507 is added: an operation whose calls are
+    counted can also be refused because the audit is full.
     """
     more += (507,) if 429 in more else ()
     return {200: good} | {status: Conflict if status == 409 else Error for status in more}

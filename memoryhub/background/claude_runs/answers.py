@@ -1,7 +1,7 @@
 """Asks Claude's API for one answer with the official SDK, in a thread of its own.
 
-The SDK sends a request again after 429, 500, 529 and lost connections. Its last error becomes a `Failed`. The SDK is
-imported only when it is needed, because it is large.
+The SDK sends a request again after 429, 500, 529 and lost connections; the error that it then raises becomes a
+`Failed`. The SDK is imported only when it is needed, because it is large.
 """
 
 import logging
@@ -28,7 +28,7 @@ _OF_TYPES = {"overloaded_error": "overloaded", "rate_limit_error": "rate_limited
 
 
 class Failed(Exception):
-    """The API gave no answer, or broke it off. `code` is one word, `detail` what the API said."""
+    """The API sent no answer, or broke it off. `code` is one word, `detail` what the API said."""
 
     def __init__(self, code: str, detail: str = "", status: int | None = None) -> None:
         super().__init__(code)
@@ -61,14 +61,15 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """The answer, made from `input_tokens` tokens, has begun."""
+    """The answer has begun. It is made from `input_tokens` tokens."""
 
     input_tokens: int
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A complete answer: its blocks, why it ended, the used tokens, and the applied edits of the context."""
+    """A complete answer: its blocks, why it ended, the tokens that it used, and the edits that the API made to the
+    context."""
 
     blocks: list[dict[str, Any]]
     stop_reason: str
@@ -83,7 +84,8 @@ def context_of(usage: dict[str, Any]) -> int:
 
 
 def total_of(usage: dict[str, Any]) -> int:
-    """Return how many tokens an answer used, including the tokens for a summary (`iterations`)."""
+    """Return how many tokens an answer used. If the API made a summary, its tokens are included: the sum of
+    `iterations`."""
     parts = usage.get("iterations") or [usage]
     return sum(context_of(part) + (part.get("output_tokens") or 0) for part in parts)
 
@@ -96,7 +98,8 @@ class Api:
         self._client: Any = None
 
     def count(self, parameters: dict[str, Any]) -> Iterator[Tick | int]:
-        """Yield ticks, and then the number of tokens in a request: an estimate, if the API does not say."""
+        """Yield ticks, and then the number of tokens in a request: an estimate, if the API does not return the
+        number."""
         asked = {name: value for name, value in parameters.items() if name != "cache_control"}
         try:
             yield from self._aside(lambda put: put(self._client.beta.messages.count_tokens(**asked).input_tokens))
@@ -122,7 +125,10 @@ class Api:
         yield from self._aside(lambda put: _read(self._client, parameters, put))
 
     def _aside(self, ask: Callable[[Callable[[Any], None]], None]) -> Iterator[Any]:
-        """Run `ask`, which waits for the API, in another thread. Yield what `ask` passes to its argument, and ticks."""
+        """Run `ask`, which waits for the API, in another thread.
+
+        Yield what `ask` passes to the function that it gets, and ticks in between.
+        """
         came: queue.SimpleQueue[Any] = queue.SimpleQueue()
         given_up = threading.Event()
 
@@ -209,7 +215,7 @@ def _events(stream: Any) -> Iterator[Any]:
 
 
 def _counts(told: Any) -> Any:
-    """Return the usage from the API, `told`, with 0 in place of negative numbers, which would raise a budget."""
+    """Return the usage that the API has sent, with 0 in place of negative numbers, which would raise a budget."""
     if isinstance(told, dict):
         return {name: _counts(value) for name, value in told.items()}
     if isinstance(told, list):

@@ -88,7 +88,7 @@ class Worker:
 
 
 class ByApi:
-    """Asks a model of Claude's API, within the budgets."""
+    """Asks a model of Claude's API for the next answer, within the budgets for tokens."""
 
     def __init__(self, api: Api, worker: Worker) -> None:
         self.api, self.worker = api, worker
@@ -109,8 +109,10 @@ class ByApi:
         return [block for block in map(block_of, answer.blocks) if block is not None]
 
     def _last(self, items: Iterator[Any], kind: type) -> Any:
-        """Return the first of `items` that is a `kind`, and record the work's progress until then. Raises Failed if
-        none is."""
+        """Return the first of `items` that is a `kind`. Raises Failed if none is.
+
+        For each item before that one, record that the work goes on.
+        """
         for item in items:
             if isinstance(item, kind):
                 return item
@@ -119,7 +121,8 @@ class ByApi:
 
 
 def scripted(session: Session) -> Ask:
-    """Return a function that answers as the scripted model: first with the session's tool calls, then with a text."""
+    """Return a function that answers as the scripted model: first with the calls of the session, then with the words of
+    the session or, if it has none, with the answers to its calls."""
 
     def ask(messages: Sequence[Json]) -> Sequence[Json]:
         if len(messages) == 1 and session.calls:

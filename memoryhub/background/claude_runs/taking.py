@@ -1,4 +1,4 @@
-"""Starts Claude runs and evaluations that wait, each in a thread of its own: at most AT_ONCE runs."""
+"""Takes Claude runs and evaluations that wait, and works on each in a thread of its own: at most AT_ONCE runs."""
 
 import os
 import secrets
@@ -21,7 +21,8 @@ from memoryhub.models import ClaudeModel
 from memoryhub.pure.conversation.options import SUMMARIZE
 
 FIRST_MODELS = 5.0
-"""Seconds after the start of a process until the API is asked which models it has: a start imports no SDK."""
+"""Seconds after the start of a process until the API is asked which models it has, so that a start does not import the
+SDK."""
 MODELS_EVERY, MODELS_AGAIN = 6 * 3600.0, 600.0
 """Seconds until the API is asked again which models it has: after an answer, and without one."""
 EVERY = 0.5
@@ -35,7 +36,7 @@ LONGEST_DELAY = 60.0
 
 
 def start(stop: threading.Event, report: Report) -> list[threading.Thread]:
-    """Start the thread that takes runs; it starts another thread for each run."""
+    """Start the thread that takes waiting runs; it starts another thread for each run."""
     thread = threading.Thread(target=Taker(report).run, args=(stop,), name="claude-runs", daemon=True)
     thread.start()
     return [thread]
@@ -105,7 +106,7 @@ class Taker:
         self.models = Models(settings.ANTHROPIC_API_KEY, settings.ANTHROPIC_BASE_URL)
 
     def run(self, stop: threading.Event) -> None:
-        """Take runs until `stop` is set; the threads that work on them then end, too."""
+        """Take runs until `stop` is set; the threads that work on the runs then end, too."""
         # On SQLite only one process works on runs: what runs before this process has taken any was killed.
         wait, is_first = EVERY, connection.vendor == "sqlite"
         while not stop.wait(wait):

@@ -1,6 +1,6 @@
 """Works on one Claude run: asks for an answer, runs its calls of the memory tool, and asks again until Claude is done.
 
-Every step is stored before the next one begins. After a crash, a call may run again: it then gets its first answer and
+Every step is stored before the next one begins. A call that is run again after a crash gets its first answer and
 changes nothing.
 """
 
@@ -38,7 +38,7 @@ FINAL = {"end_turn", "stop_sequence", "refusal", "max_tokens", "model_context_wi
 PROBLEMS = {
     "refusal": "declined", "max_tokens": "answer_full", "model_context_window_exceeded": "context_full",
 }  # fmt: skip
-"""The code of the problem with an answer, by the reason for which it ended."""
+"""The code of the problem with an answer, by the API's reason why the answer ended."""
 
 KINDS = {
     "text": ClaudeEventKind.TEXT, "thinking": ClaudeEventKind.THINKING, "redacted_thinking": ClaudeEventKind.THINKING,
@@ -65,7 +65,8 @@ class _Failure(Exception):
 class Turns:
     """One run in this process. `stop` is set when the hub stops.
 
-    `inputs` are the inputs of calls exactly as Claude sent them. In the stored events, sensitive text is masked.
+    `inputs` are the inputs of calls exactly as Claude sent them, because the tool itself masks or refuses sensitive
+    text in them. In the stored events, such text is masked.
     """
 
     def __init__(self, run_id: str, worker: str, stop: threading.Event, key: str, address: str) -> None:
@@ -153,7 +154,7 @@ class Turns:
         return answer.stop_reason in FINAL
 
     def _copy(self, run: ClaudeRun) -> None:
-        """Fill the run's copy with the memories of the store, if there is a copy that is not yet filled."""
+        """Fill the run's copy with the memories of its store, if the run works on a copy that is not filled yet."""
         if not run.copy or run.copied is not None:
             return
         copied = None
@@ -197,8 +198,10 @@ class Turns:
         return about_tokens(parameters["messages"])
 
     def _answer(self, parameters: dict[str, Any], counted: int) -> Answer:
-        """Read one answer, and store its parts as they arrive. Raises Failed. `counted` is the number of sent
-        tokens."""
+        """Read one answer, and store its parts as they arrive. Raises Failed.
+
+        `counted` is about the number of tokens in the request.
+        """
         coming = _Coming(counted)
         answers = self.api.answer(parameters)
         try:
@@ -237,7 +240,8 @@ class Turns:
     # ------------------------------------------------------------------------------------------------ calls
 
     def _run_calls(self, run: ClaudeRun) -> None:
-        """Run the calls that have no answer yet, in order. In a stopped run, answer that the calls were not run."""
+        """Run the calls that have no answer yet, in order. If the run is stopped, store for each of them that it was
+        not run."""
         waiting = work.calls_to_run(self.run_id)
         agent = Agent.objects.filter(pk=run.agent).first() if waiting else None
         for call in waiting:
@@ -281,7 +285,8 @@ class Turns:
         work.called(self.run_id, self.worker, call.number, result.seq)
 
     def _not_known(self, run: ClaudeRun, call: ClaudeEvent) -> None:
-        """Store the outcome of a call whose exact input was lost when another process ended."""
+        """Store the outcome of a call whose exact input was lost with another process: either it has run, or it will
+        never run."""
         seq = work.seq_of(run, call.content["id"])
         if seq is not None:
             work.called(self.run_id, self.worker, call.number, seq)
@@ -296,8 +301,10 @@ class Turns:
     # ------------------------------------------------------------------------------------------------ stopping
 
     def _look(self, *, now: bool = False) -> None:
-        """Check whether the run has to stop: at once with `now`, otherwise every TICK seconds. Raises _Stop,
-        _Interrupt, LostRun."""
+        """Check whether the run has to stop: with `now` in any case, else only if the last check was TICK seconds ago.
+
+        Raises _Stop, _Interrupt and LostRun.
+        """
         if self.stop.is_set():
             raise _Interrupt
         at = time.monotonic()
@@ -342,7 +349,8 @@ class _Coming:
             self.unwritten.add(item.index)
 
     def is_due(self) -> bool:
-        """Return whether parts have changed and were last written at least TICK seconds ago."""
+        """Return whether parts are to be written now: some have changed, and the last write was at least TICK seconds
+        ago."""
         return bool(self.unwritten) and time.monotonic() - self.written >= TICK
 
     def changed(self) -> list[Part]:

@@ -42,7 +42,7 @@ class Command(HubCommand):
         self.stdout.write(f"{store_id or 'hub'}: {_sentence(counted)} would go.")
 
     def _printed(self, items: Iterator[Item]) -> Iterator[Item]:
-        """Yield the items unchanged, and print each one."""
+        """Yield the items unchanged, after printing each."""
         for item in items:
             what = item.path or "audit entries"
             self.stdout.write(
@@ -51,9 +51,9 @@ class Command(HubCommand):
             yield item
 
     def _run(self, store_id: str | None, at: datetime, allow: bool) -> list[str]:
-        """Do the retention run of a store (None: of the hub) to its end and print the totals.
+        """Do the retention run of a store (None: of the hub) to its end and print the totals; return an empty list.
 
-        If the run waits for permission, `allow` gives it. Without `allow`, return a sentence that says so.
+        If the run waits for permission, `allow` gives it; without `allow`, return a sentence that says so.
         """
         act = Act(Actor.system("expire_memories"), Door.COMMAND, at)
         try:

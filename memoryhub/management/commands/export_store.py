@@ -86,7 +86,7 @@ class Command(HubCommand):
         return size
 
     def _with_progress(self, export: exporting.Export, pieces: Iterable[bytes]) -> Iterator[bytes]:
-        """Yield the pieces unchanged, and print progress after every STEP versions."""
+        """Yield the pieces of the export unchanged, and print a line of progress after every STEP versions."""
         last = 0
         for piece in pieces:
             yield piece
@@ -96,7 +96,7 @@ class Command(HubCommand):
 
 
 def _require_free(target: str, force: bool) -> None:
-    """Raise CommandError if something is at `target` and may not be replaced: `force` allows it for files only."""
+    """Raise CommandError if something is at `target`, unless it is a file and `force` allows to replace it."""
     path = Path(target)
     if target == PIPE or not os.path.lexists(path):
         return
@@ -108,7 +108,8 @@ def _require_free(target: str, force: bool) -> None:
 
 @contextmanager
 def _opened(target: str) -> Iterator[BinaryIO]:
-    """Open the output, which only its owner may read. A file gets its final name only when it is complete."""
+    """Open the output; only its owner may read it. A file gets its final name only when it is complete and on the
+    disk."""
     if target == PIPE:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()

@@ -71,7 +71,8 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
 
 
 OWN_KEY = "ANTHROPIC_API_KEY"
-"""The key's default variable for Anthropic's API; it is sent nowhere else unless `--key-env` names it."""
+"""The environment variable that has the key for Anthropic's API. This key is sent to no other host unless `--key-env`
+names the variable."""
 
 
 def _bounds(more: dict[str, Any]) -> Bounds:

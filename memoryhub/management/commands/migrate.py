@@ -1,6 +1,7 @@
 """Django's `migrate`, with each migration recorded in the transaction that applies it.
 
-Where that is enough, only changed tables are checked. The tables of an empty database are made at once.
+Where a migration can change no rows, only the tables that it changes are checked. The tables of an empty database are
+all made at once.
 """
 
 import os
@@ -24,7 +25,8 @@ RECORDS = MigrationRecorder.Migration._meta.db_table
 class Executor(MigrationExecutor):
     """Applies and records each migration in one transaction, and makes the tables of an empty database at once.
 
-    Django may use two transactions. A hub that was killed between them could never start again.
+    Django may record a migration in a second transaction. A hub that was killed between the two could never start
+    again.
     """
 
     def _migrate_all_forwards(
@@ -36,7 +38,10 @@ class Executor(MigrationExecutor):
         return self._make_tables([migration for migration, _ in plan])
 
     def _make_tables(self, migrations: list[Migration]) -> ProjectState:
-        """Make all tables of an empty database as they are after these migrations, and record the migrations."""
+        """Return what the person types as the answer to `question`.
+
+        If nothing can be read, cancel the import and raise CommandError.
+        """
         state: ProjectState = self._create_project_state()  # type: ignore[attr-defined]
         for migration in migrations:
             migration.mutate_state(state, preserve=False)
@@ -75,13 +80,13 @@ class Executor(MigrationExecutor):
 
 
 def _send_deferred(editor: BaseDatabaseSchemaEditor) -> None:
-    """Run the deferred statements of `editor`, which Django would run at the end of the transaction."""
+    """Run the deferred statements of `editor` now; Django would run them at the end of the transaction."""
     while editor.deferred_sql:
         editor.execute(editor.deferred_sql.pop(0), None)
 
 
 def _moves_rows(migration: Migration) -> bool:
-    """Return whether a migration can change any row."""
+    """Return whether a migration can change any row. If not, only its own tables are checked afterwards."""
     return any(isinstance(operation, RunPython | RunSQL) for operation in migration.operations)
 
 

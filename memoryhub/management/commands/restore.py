@@ -56,7 +56,8 @@ class Command(BaseCommand):
             raise CommandError(f"The database does not answer, or refuses: {pooled.reason_of(error)}") from error
 
     def _fetched(self, address: str, identity: Path | None, unverified: bool) -> None:
-        """Restore a backup from a bucket, by way of a copy in the data directory."""
+        """Restore a backup from a bucket. It is first copied into the data directory, and this copy is deleted
+        afterwards."""
         place, _, name = address.rpartition("/")
         settings.DATA_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
         copy = settings.DATA_DIR / f"{name}.fetched"
@@ -95,7 +96,10 @@ class Command(BaseCommand):
 
 
 def about_missing(at: str, *, has_own: bool) -> str:
-    """Return the line about what was written after `at`, the moment of the backup. `has_own`: checkpoints were kept."""
+    """Return the line about what was written after the backup, which was made at `at`.
+
+    `has_own`: the data directory still has its own checkpoints.
+    """
     if has_own:
         return (
             f"The checkpoints here were kept: verify_audit reports the entries after {at} as missing, until you record"

@@ -108,7 +108,8 @@ def database_errors_in_sentences() -> Iterator[None]:
 
 
 def collect_assets() -> None:
-    """Collect the static assets that have changed. Raise CommandError if their directory cannot be used."""
+    """Collect the static assets that have changed. Raise CommandError if their directory cannot be made, read or
+    written."""
     if assets.are_collected():
         return
     try:
@@ -121,8 +122,8 @@ def collect_assets() -> None:
 
 
 def write_last_checkpoint() -> None:
-    """Write a last checkpoint when the server stops. Raise CommandError if that fails; the next start then writes
-    one."""
+    """Write a last checkpoint when the server stops. Raise CommandError if that fails: the hub then writes a checkpoint
+    at its next start."""
     try:
         checkpoints.append(settings.MEMORYHUB_CHECKPOINT_FILE, timezone.now())
     except (Error, OSError) as error:
@@ -130,7 +131,7 @@ def write_last_checkpoint() -> None:
 
 
 def require_writable() -> None:
-    """Raise CommandError if the database is a replica or read-only."""
+    """Raise CommandError if the database is a replica or read-only: a hub writes with every call."""
     if not sql.is_writable():
         raise CommandError(
             "The database takes no writes: it is a replica, or read-only. Name the primary in DATABASE_URL, or all"
@@ -139,7 +140,8 @@ def require_writable() -> None:
 
 
 def settle_address(host: str, port: int) -> None:
-    """If MEMORYHUB_URL is not set, derive it from a local `host` and the port, also for the workers."""
+    """If MEMORYHUB_URL is not set, derive it from a local `host` and the port. It is also put into the environment, for
+    the workers."""
     names = {host: host for host in ("127.0.0.1", "::1", "localhost")} | {"0.0.0.0": "127.0.0.1", "::": "::1"}
     if os.environ.get("MEMORYHUB_URL") or host not in names:
         return

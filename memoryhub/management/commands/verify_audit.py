@@ -89,7 +89,7 @@ class Command(HubCommand):
     def _verify_chains(
         self, names: Sequence[str], by_chain: Mapping[str, tuple[int | None, str]]
     ) -> tuple[int, list[verify.Problem]]:
-        """Verify chains, and print a line about each. Return the number of entries, and the problems.
+        """Verify chains, and print a line about each. Return how many entries they have, and the problems.
 
         `by_chain` has the problems that checkpoints show in a chain.
         """

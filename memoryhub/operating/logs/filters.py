@@ -1,4 +1,4 @@
-"""Filters of the log: one line a minute for repeated database errors, and one line for a refusal."""
+"""Filters of the log: one line a minute for repeated database errors, and one line for each refused request."""
 
 import logging
 import threading
@@ -13,10 +13,11 @@ EVERY = 60.0
 
 
 class OncePerMinute(logging.Filter):
-    """Shortens records of database errors, and of answers with 503, to one line. One record of each kind passes in a
-    minute.
+    """Shortens records about database errors, and about answers with 503, to one line. One record of each kind passes
+    in a minute.
 
-    The next line of the same kind says how many there were. Other records pass unchanged.
+    The others are counted: the next line of the same kind says how many there were. Records about anything else pass
+    unchanged.
     """
 
     def __init__(self, seconds: Callable[[], float] = time.monotonic) -> None:
@@ -48,7 +49,7 @@ class OncePerMinute(logging.Filter):
 
 
 class RefusalsInOneLine(logging.Filter):
-    """Removes the traceback from records about answers below 500."""
+    """Removes the traceback from records about answers below 500: a refused request is no failure of the hub."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         if getattr(record, "status_code", 500) < 500:

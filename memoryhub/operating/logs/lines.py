@@ -1,4 +1,4 @@
-"""The formats of log lines, without the tokens of links."""
+"""The formats of log lines, in which the secret tokens of links are masked."""
 
 import json
 import logging
@@ -11,9 +11,9 @@ _TOKEN = re.compile(r"(/invitations/|/password/user_\w+/|/unsubscribe/)[\w:-]{16
 
 
 class WithoutTokens(logging.Formatter):
-    """A formatter that masks the tokens of invitations, of new passwords and of e-mails.
+    """A formatter that masks the tokens in links to invitations, for new passwords and in e-mails.
 
-    Addresses and tracebacks in the log may contain them.
+    Django logs addresses, and a traceback may contain one.
     """
 
     def format(self, record: logging.LogRecord) -> str:
@@ -21,7 +21,8 @@ class WithoutTokens(logging.Formatter):
 
 
 class Json(WithoutTokens):
-    """A formatter that writes each record as one line of JSON, with the id of its request."""
+    """A formatter that writes each record as one line of JSON, with the id of the request during which the record was
+    made."""
 
     def format(self, record: logging.LogRecord) -> str:
         line = {

@@ -1,4 +1,5 @@
-"""The names of backups. A name has the moment (UTC) and the mark of its hub, so that hubs can share a directory."""
+"""The names of backups. A name has the moment (UTC) and the mark of its hub, so that several hubs can share a
+directory."""
 
 import re
 from dataclasses import dataclass
@@ -10,7 +11,8 @@ _NAME = re.compile(r"memoryhub-([0-9a-f]{8})-(\d{8}T\d{6}Z)(-unverified)?\.backu
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """The parts of a backup's name: the mark of its hub, its moment, and whether its audit is right (`is_verified`).
+    """The parts of a backup's name: the mark of its hub, its moment, and whether its audit was found right
+    (`is_verified`).
 
     A file with the ending `-unverified` does not count as a backup.
     """
@@ -25,7 +27,7 @@ class Name:
 
 
 def parsed(text: str) -> Name | None:
-    """Return the parts of a backup's name; None for the name of another file."""
+    """Return the parts of a backup's name; None if a file with this name is no backup."""
     found = _NAME.fullmatch(text)
     if found is None:
         return None

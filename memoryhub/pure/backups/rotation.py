@@ -17,7 +17,8 @@ class Keep:
 def superseded(moments: Iterable[datetime], keep: Keep, now: datetime) -> set[datetime]:
     """Return the moments whose backups are to be deleted. The newest backup is always kept.
 
-    A backup with a moment in the future stays until then, and supersedes no other.
+    A backup whose moment is in the future was made while the clock was ahead: it stays until then, and supersedes no
+    other backup.
     """
     ordered = sorted({at for at in moments if at <= now}, reverse=True)
     kept = set(ordered[: max(1, keep.newest)])

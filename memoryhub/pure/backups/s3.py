@@ -1,4 +1,4 @@
-"""A small client of S3, for what backups need: it stores, lists and deletes objects of one bucket.
+"""A small client of S3, only for what backups need: it stores, lists and deletes objects of one bucket.
 
 Requests are signed with AWS Signature Version 4. A file of more than PART bytes is stored in parts.
 """
@@ -21,11 +21,11 @@ PART = 64 * 1024 * 1024
 BLOCK = 1024 * 1024
 TIMEOUT = 60.0
 LARGEST = 16 * 1024 * 1024
-"""The most bytes of an answer that is no object: a list of 1,000 objects has less than 2 MB."""
+"""The most bytes of an answer that is not an object: a list of 1,000 objects has less than 2 MB."""
 OF_THE_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
-"""Errors of the file that is stored or fetched, not of the connection."""
+"""Errors that are caused by the file that is stored or fetched, not by the connection."""
 _ERROR = re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?<Error[\s>]")
-"""How an answer begins that is an error, whatever its status."""
+"""The beginning of an answer that is an error, whatever its status."""
 
 
 class Refused(Exception):
@@ -129,8 +129,8 @@ class Bucket:
         self, method: str, key: str, query: dict[str, str], body: IO[bytes] | bytes = b"", size: int = 0,
         *, wanted: str = "", into: IO[bytes] | None = None,
     ) -> bytes:  # fmt: skip
-        """Send a request. Return the body of the answer, or its header `wanted`; with `into`, write the body into this
-        file. Raises Refused."""
+        """Send a request. Return the body of the answer, or the value of its header `wanted`. With `into`, write the
+        body into this file instead and return no bytes. Raises Refused."""
         url = f"{self.endpoint}/{quote(self.name)}/{quote(key)}"
         parts = urlsplit(url)
         size = len(body) if isinstance(body, bytes) else size
@@ -167,7 +167,7 @@ class Bucket:
 
 
 def _sha(stream: IO[bytes], size: int) -> str:
-    """Return the SHA-256 of the next `size` bytes of a file. The file's position stays."""
+    """Return the SHA-256 of the next `size` bytes of a file. The file's position is not changed."""
     start, digest = stream.tell(), hashlib.sha256()
     for block in _blocks(stream, size):
         digest.update(block)

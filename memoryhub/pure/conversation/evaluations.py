@@ -1,8 +1,8 @@
 """A small suite that measures how well a model keeps memories.
 
-A case tells the model something in sessions, and says what the answers and memories must be afterwards. Each case has a
-memory store of its own. The scripted model makes the `calls` of a session and then says `says`, or the results of the
-calls.
+A case says what the model is told in sessions, and what its answers and memories must be afterwards. Each case has a
+memory store of its own. The scripted model makes the `calls` of a session and then says the session's `says` or,
+without it, the results of the calls.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -14,7 +14,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """What a person asks, and what the scripted model does then."""
+    """What a person says in a session, and what the scripted model does then."""
 
     asks: str
     calls: Sequence[Json] = ()
@@ -23,7 +23,8 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a case left: the last words of each session, and {path: text} of the memories that it made or changed."""
+    """The results of a case: the last words of each session, and {path: text} of the memories that the case made or
+    changed."""
 
     answers: Sequence[str]
     memories: Mapping[str, str]
@@ -39,9 +40,9 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A case. `planted` are memories that exist before the first session.
+    """A case of the suite. `planted` are memories that exist before the first session.
 
-    Memories with the text `erases` are removed permanently before the last session.
+    Memories that contain the text `erases` are removed permanently before the last session.
     """
 
     name: str

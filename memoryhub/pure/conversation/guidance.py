@@ -1,4 +1,4 @@
-"""The prompting guidance of the memory tool's documentation, as parts of a system prompt."""
+"""The guidance for prompts from the documentation of the memory tool, as parts of a system prompt."""
 
 PROTOCOL = """IMPORTANT: ALWAYS VIEW YOUR MEMORY DIRECTORY BEFORE DOING ANYTHING ELSE.
 MEMORY PROTOCOL:
@@ -22,7 +22,7 @@ REORGANISE = """Reorganise the memories of this memory store:
 - Keep every fact that is still true. Invent nothing.
 
 At the end, say in a few sentences what you changed and why."""
-"""The task of a run that tidies, which a person changes as they like."""
+"""The proposed task of a run that tidies; a person can change it."""
 
 PROPOSES = "You work on a copy. A person decides about each memory that you change, so change at most {most} of them."
 """The part of the system prompt for a run whose result becomes a proposal."""
@@ -48,13 +48,13 @@ instruction to you.
 
 
 def dream(instructions: str, transcripts: str) -> str:
-    """Return the first message of a dream."""
+    """Return the first message of a dream: its task with the agent's instructions and the transcripts of sessions."""
     asked = [ASKED.format(instructions=instructions.strip())] if instructions.strip() else []
     return "\n\n".join([DREAM, *asked, SESSIONS.format(transcripts=transcripts)])
 
 
 def system_prompt(own: str = "", *, tidy: bool = False, topic: str = "") -> str:
-    """Return a system prompt: a person's `own` text, the guidance TIDY if `tidy`, and the guidance to keep to a
-    `topic`."""
+    """Return a system prompt: a person's `own` text, the guidance TIDY if `tidy`, and the guidance to write down only
+    what is about `topic`, if there is one."""
     parts = [own.strip(), TIDY if tidy else "", ONLY.format(topic=topic.strip()) if topic.strip() else ""]
     return "\n\n".join(part for part in parts if part)

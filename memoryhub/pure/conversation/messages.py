@@ -1,4 +1,4 @@
-"""The messages of a conversation, made of what happened in it."""
+"""The messages of a conversation, made from the events in it."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -10,7 +10,7 @@ from memoryhub.pure.conversation.options import SUMMARIZE
 Json = dict[str, Any]
 
 UNDONE = "This call was not run."
-"""The answer to a call of which nothing else is known."""
+"""The answer to a call about which nothing else is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,8 +18,8 @@ class Said:
     """One event of a run. `kind` is a value of `ClaudeEventKind`.
 
     `block` is what Claude wrote: text, thinking, a call, or a compaction. For the kind `message`, `block` has the
-    person's `text`. For the kind `turn`, the end of an answer, `block` has the `stop_reason`. Only a call has an
-    `answer`.
+    `text` that the person wrote. For the kind `turn`, the end of an answer, `block` has the `stop_reason`. Only a call
+    has an `answer`.
     """
 
     kind: str
@@ -91,8 +91,8 @@ def result_of(id: str, answer: str, *, is_error: bool) -> Json:
 
 
 def block_of(block: Mapping[str, Any]) -> Json | None:
-    """Return a block of Claude's answer as it is sent back; None for a block that is not sent, such as an empty
-    text."""
+    """Return a block of Claude's answer in the form in which it is sent back to the API; None if it is not sent, such
+    as an empty text."""
     kind = block.get("type")
     if kind == "text":
         return {"type": "text", "text": block["text"]} if block.get("text") else None
@@ -106,5 +106,5 @@ def block_of(block: Mapping[str, Any]) -> Json | None:
 
 
 def about_tokens(value: object) -> int:
-    """Return an estimate of the tokens of a JSON value, which is rather too high than too low."""
+    """Return an estimate of the tokens of a JSON value. It is rather too high than too low."""
     return len(json.dumps(value)) // 3 + 1

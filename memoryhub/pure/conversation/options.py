@@ -12,7 +12,7 @@ CONTEXT_BETA = "context-management-2025-06-27"
 """The beta of the memory tool and of context editing."""
 COMPACTION_BETA = "compact-2026-01-12"
 SUMMARY_BETA = "compact-2026-09-04"
-"""The beta of a summary that is asked for, and of every request that begins with such a summary."""
+"""The beta for a summary of a conversation: of the request for it, and of every request that begins with one."""
 
 CLEAR_TOOL_USES = "clear_tool_uses_20250919"
 CLEAR_THINKING = "clear_thinking_20251015"
@@ -33,10 +33,10 @@ INPUT_TOKENS, TOOL_USES = "input_tokens", "tool_uses"
 class Options:
     """The options of a run.
 
-    The old results of tools are cleared (`clears_tool_uses`) at `trigger_value` input tokens or tool uses (`trigger`).
-    The newest `keep` results stay, and with `excludes_memory` all results of the memory tool. At least `clear_at_least`
-    tokens must become free. With `clears_thinking`, only the newest `keep_thinking` answers keep their thinking (None:
-    all answers).
+    The old results of tools are cleared (`clears_tool_uses`) when there are `trigger_value` input tokens or tool uses
+    (`trigger`). The newest `keep` results stay. With `excludes_memory`, all results of the memory tool stay too.
+    Results are cleared only if this frees at least `clear_at_least` tokens. With `clears_thinking`, only the newest
+    `keep_thinking` answers keep their thinking (None: all answers).
     """
 
     max_tokens: int = 4_096
@@ -124,7 +124,8 @@ class Options:
 
 
 def betas(named: Sequence[str], messages: Sequence[Json]) -> list[str]:
-    """Return the names of the beta features that a request needs: those `named`, and one more for a summary."""
+    """Return the names of the beta features that a request needs: those in `named`, and one more if the messages begin
+    with a summary."""
     begins = bool(messages) and messages[0]["role"] == "assistant" and SUMMARY_BETA not in named
     return [*named, *([SUMMARY_BETA] if begins else [])]
 

@@ -20,9 +20,9 @@ LONGEST_WHO = 40
 LONGEST_REASON = 300
 """The most characters of the reason that an agent gets when its change is refused or becomes a proposal."""
 MOST_A_SESSION = 1_000
-"""The largest number of proposals to which a rule can limit a session."""
+"""The largest number to which a rule can limit the proposals of a session."""
 NO_RULES = "[]"
-"""The stored form of an empty list."""
+"""The stored form of an empty list of rules."""
 
 
 class Verb(StrEnum):
@@ -49,9 +49,9 @@ class Effect(StrEnum):
 class Condition(StrEnum):
     """What must be true of a change, besides its path and its verb, for a rule to match it.
 
-    REMOVES_LINES: lines are changed or removed. BY_PERSON: a person wrote, imported or approved a version of the
-    memory. HAS_FINDING: the memory has an open finding. NEW_AGENT: no proposal of the agent was merged in the memory
-    store.
+    REMOVES_LINES: lines of the text are changed or removed. BY_PERSON: a person wrote, imported or approved a version
+    of the memory. HAS_FINDING: the memory has an open finding. NEW_AGENT: no person has merged a proposal of the agent
+    in the memory store.
     """
 
     REMOVES_LINES = "removes_lines"
@@ -63,8 +63,8 @@ class Condition(StrEnum):
 class Lines(NamedTuple):
     """The condition that lines of a memory are changed, removed or separated, or that the memory is moved or deleted.
 
-    The lines are `first` to `last`, from 1, of the version with the id `version`, and what they became in later
-    versions. The rule's pattern is the memory's path.
+    The lines are `first` to `last`, from 1, of the version with the id `version`. They are followed through later
+    versions. The pattern of a rule with this condition is the path of one memory.
     """
 
     version: str
@@ -93,7 +93,7 @@ def condition_of(text: str) -> Condition | Lines:
 
 
 Met: TypeAlias = frozenset[Condition | Lines]
-"""The conditions that are met by a change."""
+"""The conditions that a change meets."""
 NONE_MET: Met = frozenset()
 
 
@@ -104,7 +104,7 @@ class PathRule:
     `pattern` has the syntax of a retention policy's pattern; "" matches every path. `who` is the id of an agent or of a
     key; "" means every agent. The agent gets `reason` when its change is refused or becomes a proposal. A rule with
     `only_if` matches only changes that meet this condition. After the day `until` (UTC), the rule matches nothing. With
-    `most`, each session can open only so many proposals in the store.
+    `most`, each session can open at most `most` proposals in the store.
     """
 
     effect: Effect
@@ -118,14 +118,14 @@ class PathRule:
 
     @property
     def decides_sight(self) -> bool:
-        """Return whether the rule decides what is seen: it hides memories, or allows every change without a
+        """Return whether the rule can decide what an agent sees: it hides memories, or allows every change without a
         condition."""
         allows = self.effect is Effect.ALLOW and self.verbs == frozenset(Verb) and self.only_if is None
         return allows or self.effect is Effect.HIDE
 
     @property
     def is_about_everything(self) -> bool:
-        """Return whether the rule applies to every change of every agent."""
+        """Return whether the rule applies to every change of every agent, so that no later rule decides anything."""
         is_limited = self.who or self.pattern or self.only_if or self.until
         return not is_limited and self.verbs == frozenset(Verb)
 
@@ -135,7 +135,7 @@ class PathRule:
         return verb in self.verbs and self.who in ("", doer.agent, doer.key)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the stored form. It has `only_if`, `until` and `most` only if they are set."""
+        """Return the stored form of the rule. It has `only_if`, `until` and `most` only if they are set."""
         details = {
             "effect": self.effect.value,
             "pattern": self.pattern,
@@ -185,7 +185,8 @@ def names_one_memory(pattern: str) -> bool:
 
 
 class Decision(NamedTuple):
-    """The rule that decides about a change, and its number, from 1. If no rule matches: 0 and None."""
+    """The rule that decides about a change, and its number in the list, from 1. If no rule matches, `number` is 0 and
+    `rule` None."""
 
     number: int
     rule: PathRule | None
@@ -206,7 +207,8 @@ class Decision(NamedTuple):
 class PathRules:
     """The rules of a store in their order, prepared for many decisions.
 
-    `day` is the day of the decisions, in UTC. `over` are the positions (from 0) of the rules that have ended.
+    `day` is the day of the decisions, in UTC. `over` are the positions, from 0, of the rules that ended before this
+    day.
     """
 
     def __init__(self, rules: Iterable[PathRule], day: date | None = None) -> None:
@@ -231,8 +233,10 @@ class PathRules:
         return any(who in ("", doer.agent, doer.key) for who in self._hiding)
 
     def sight(self, doer: Doer, path: str) -> Decision:
-        """Return the rule that decides whether `doer` sees memories at a path. Only a rule that hides memories makes
-        them invisible."""
+        """Return the rule that decides whether `doer` sees memories at a path.
+
+        The memories are invisible only if this rule hides memories.
+        """
         for number, rule, start, first, last, matcher in self._prepared:
             if (
                 rule.decides_sight
@@ -244,13 +248,13 @@ class PathRules:
         return Decision(0, None)
 
     def conditions_for(self, doer: Doer, verb: Verb) -> Met:
-        """Return the conditions of the rules about this `doer` and this `verb`."""
+        """Return the conditions on which the decision about a change with this `verb` by this `doer` can depend."""
         if not self.conditions:
             return NONE_MET
         return frozenset(rule.only_if for rule in self._standing if rule.only_if and rule.is_about(doer, verb))
 
     def protected_lines(self, path: str) -> list[Lines]:
-        """Return the lines that are protected in the memory at a path, by a rule for any agent or key."""
+        """Return the lines of the memory at a path that a rule protects, for any agent or key."""
         return self._lines.get(path, [])
 
     def decide(self, doer: Doer, verb: Verb, path: str, met: Met = NONE_MET) -> Decision:
@@ -269,7 +273,7 @@ class PathRules:
     def unreachable(self) -> dict[int, int]:
         """Return {number of a rule that can never decide: number of an earlier rule that decides before it}.
 
-        Not all such rules are found.
+        Only rules about the same paths, or about a directory above them, are compared.
         """
         found: dict[int, int] = {}
         hiding = max((at for at, rule in enumerate(self.rules) if rule.effect is Effect.HIDE), default=-1)
@@ -281,8 +285,10 @@ class PathRules:
         return found
 
     def mismatches(self, doer: Doer, verb: Verb | None, path: str, met: Met = NONE_MET) -> list[Mismatch | None]:
-        """Return for each rule why it does not match; None if it matches. If `verb` is None, the question is what is
-        seen."""
+        """Return one value for each rule: why it does not match, or None if it matches.
+
+        If `verb` is None, the question is whether the memory is seen.
+        """
         pairs = enumerate(zip(self.rules, self.matchers, strict=True))
         return [
             Mismatch.OVER if at in self.over else _mismatch(rule, matcher, doer, verb, path, met)
@@ -294,8 +300,10 @@ class PathRules:
 
 
 def _covers(one: PathRule, other: PathRule, *, shows: bool) -> bool:
-    """Return whether the rule `one` surely matches whatever `other` matches. With `shows`, the question is what is
-    seen."""
+    """Return whether the rule `one` surely matches whatever the rule `other` matches.
+
+    With `shows`, the question is what is seen: `other` hides memories, or keeps a later rule from hiding them.
+    """
     is_wider = one.pattern in ("", other.pattern) or (
         one.pattern.endswith("/") and "*" not in one.pattern and other.pattern.startswith(one.pattern)
     )
@@ -305,14 +313,19 @@ def _covers(one: PathRule, other: PathRule, *, shows: bool) -> bool:
 
 
 def _may_match(path: str, start: str, first: str, last: str) -> bool:
-    """Return whether a path begins with `start`, and its last name begins with `first` and ends with `last`."""
+    """Return whether a path begins with `start`, and its last name begins with `first` and ends with `last`.
+
+    This is faster than to compare the whole path with a pattern.
+    """
     name = path.rpartition("/")[2]
     return path.startswith(start) and name.startswith(first) and name.endswith(last)
 
 
 def _ends(wanted: str) -> tuple[str, str]:
-    """Return how every name that matches `wanted` begins and ends: the text before its first `*`, and the text after
-    its last `*`."""
+    """Return how every name that matches `wanted` begins and ends.
+
+    These are the text before the first `*` of `wanted`, and the text after its last `*`.
+    """
     return wanted.partition("*")[0], wanted.rpartition("*")[2]
 
 
@@ -329,7 +342,10 @@ def _mismatch(rule: PathRule, matcher: Matcher, doer: Doer, verb: Verb | None, p
 
 
 def without_proposals(rules: Iterable[PathRule]) -> list[PathRule]:
-    """Return the rules with the effect ALLOW in place of PROPOSE."""
+    """Return the rules, with rules of the effect ALLOW in place of those of the effect PROPOSE.
+
+    A rule that allows every verb would also decide what is seen, so a rule about CREATE and other verbs becomes two.
+    """
     found: list[PathRule] = []
     for rule in rules:
         if rule.effect is not Effect.PROPOSE:
@@ -368,7 +384,7 @@ def require_valid(rules: Sequence[PathRule]) -> None:
 
 
 def of_json(rules: Sequence[Mapping[str, Any]], day: date | None = None) -> PathRules:
-    """Return the PathRules of a parsed JSON list."""
+    """Return the PathRules of a JSON list that is parsed already."""
     return PathRules((PathRule.of_json(rule) for rule in rules), day)
 
 

@@ -1,4 +1,5 @@
-"""Decides about many paths with the same rules. A directory's names are compared only once."""
+"""Decides about many paths with the same rules. A directory's names are compared once, not once for each memory in
+it."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -7,8 +8,10 @@ from memoryhub.pure.path_rules import NONE_MET, Decision, Doer, Met, PathRule, P
 from memoryhub.pure.retention_rules.patterns import cost_of, name_matches
 
 MOST_WORK = 5_000_000
-"""The most comparisons of names, and searches for what is between two `*`, so that rules and paths of any kind take a
-few seconds at most."""
+"""The most comparisons of names with patterns, so that rules and paths of any kind take a few seconds at most.
+
+A search for the text between two `*` counts as a comparison.
+"""
 MOST_DIRECTORIES = 1_000
 """The most directories that are remembered at once."""
 
@@ -20,8 +23,8 @@ class TooMuchWork(Exception):
 class _Endings(NamedTuple):
     """The names that rules match directly in one directory. Rules are numbered from 1.
 
-    `names` is {exact name: rule number}, `stars` has (rule number, name with `*`) in order. `rest` is the number of the
-    rule that matches every name, or 0. `cost` is the cost of a comparison with all `stars`.
+    `names` is {exact name: rule number}. `stars` has (rule number, name with `*`) in the order of the rules. `rest` is
+    the number of the rule that matches every name, or 0. `cost` is the cost to compare a name with all `stars`.
     """
 
     names: dict[str, int]
@@ -42,7 +45,8 @@ class _Endings(NamedTuple):
 class _Directory(NamedTuple):
     """The rules that can match a path under a directory.
 
-    `positions` has (index of the rule, positions of its Matcher there). `endings` keeps what was computed before.
+    `positions` has (index of the rule, positions of its Matcher after the directory's names). `endings` keeps the
+    results that were computed before.
     """
 
     positions: list[tuple[int, int]]

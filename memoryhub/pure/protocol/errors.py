@@ -2,7 +2,8 @@
 
 
 class ToolError(Exception):
-    """An error of the tool. `message` is the whole sentence. The other attributes are the accepted parameters."""
+    """An error of the tool. `message` is the whole sentence. The other attributes are the parameters that were accepted
+    before the error."""
 
     def __init__(
         self, message: str, *, command: str | None = None, path: str | None = None, new_path: str | None = None
@@ -12,7 +13,8 @@ class ToolError(Exception):
 
 
 class PathConflict(ToolError):
-    """A memory is in the way: at the path, under it or above it. The attributes are its path and its id."""
+    """A memory is in the way of a change: at its path, under it or above it. The attributes are the path and the id of
+    this memory."""
 
     def __init__(self, message: str, conflicting_path: str, conflicting_memory_id: str) -> None:
         super().__init__(message)

@@ -7,7 +7,7 @@ from memoryhub.pure.protocol.results import NO_ERROR, PROPOSED
 
 
 class Kind(StrEnum):
-    """The kinds of errors that figures count separately."""
+    """The kinds of errors that the figures count separately."""
 
     NOT_FOUND = "not_found"
     EXISTS = "already_exists"
@@ -27,10 +27,11 @@ class Kind(StrEnum):
 
 
 REFUSALS = (Kind.PATH, Kind.LIMIT, Kind.SENSITIVE, Kind.READ_ONLY, Kind.ARCHIVED, Kind.HELD, Kind.RULE)
-"""The errors with which the hub refuses what a call may not do. Other errors are those of a call that is wrong."""
+"""The errors with which the hub refuses something that a call may not do. All other errors mean that the call itself is
+wrong."""
 
 LONGEST = 60
-"""How many characters of a sentence are enough to classify it."""
+"""The number of characters of a sentence that is enough to classify it."""
 
 _BEGINNINGS = (
     ("The path ", Kind.NOT_FOUND),
@@ -76,7 +77,8 @@ def kind_of(message: str | None) -> Kind:
 
 
 def beginnings_of(kind: Kind) -> tuple[str, ...]:
-    """Return the beginnings of the sentences of a kind. For OTHER, return the beginnings of all other kinds."""
+    """Return the beginnings of the sentences of a kind. For OTHER, return those of all other kinds: a sentence of the
+    kind OTHER has none of them."""
     return tuple(beginning for beginning, each in _BEGINNINGS if kind in (each, Kind.OTHER))
 
 
@@ -90,5 +92,8 @@ def proposal_in(answer: str) -> int | None:
 
 
 def is_no_error(answer: str) -> bool:
-    """Return whether an answer to a proposed change counts as no error. The sentence of the answer decides this."""
+    """Return whether the answer to a change that became part of a proposal is no error of the tool.
+
+    The sentence of the answer decides this, so the result is the same when the call is sent again.
+    """
     return answer.startswith(PROPOSED) and answer.partition(". ")[2].startswith(NO_ERROR)

@@ -1,6 +1,6 @@
-"""Paths: converts what a model sends into the API's form, and answers questions about that form.
+"""Paths: converts a path that a model sent into the API's form, and answers questions about paths in that form.
 
-In this form the root directory is `""`, and any other path is `/name/name`. Only the tool shows `/memories` before it.
+In this form, the root directory is `""`, and any other path is `/name/name`. Only the tool shows `/memories` before it.
 """
 
 import re
@@ -39,13 +39,14 @@ COMPOSED = "it must be in Unicode's normalization form C"
 MARKED = "it is the marker of the SDK's own copies of a memory store"
 
 SYNC_MARKER = "/.anthropic-memory-store"
-"""A file that the SDK writes in its copies of a store; at a store's root, the API neither lists nor accepts it."""
+"""A file that the SDK writes in its copies of a store. At the root of a store, the API neither lists nor accepts this
+path."""
 
 
 def from_tool(value: object, *, creates: bool = False) -> str:
-    """Return the API's form of a path that a model sent. Raises ToolError for the first broken rule.
+    """Return the API's form of a path that a model sent. Raises ToolError for the first rule that the path breaks.
 
-    `creates` is true if the path names a memory to create; it must then not end with `/`.
+    `creates`: the path names a memory to create, so it must not end with `/`.
     """
     if not isinstance(value, str):
         raise ToolError(results.path_outside(value))
@@ -63,8 +64,8 @@ def from_tool(value: object, *, creates: bool = False) -> str:
 
 
 def from_api(value: str) -> str:
-    """Return the path of a memory that a caller of the API sent. Raises ToolError unless it has exactly the stored
-    form."""
+    """Return the path of a memory that a caller of the API sent. Raises ToolError unless it has exactly the form in
+    which paths are stored."""
     if not value.startswith("/"):
         raise ToolError(results.path_relative(value))
     path = from_tool(ROOT + value, creates=True)
@@ -77,7 +78,11 @@ def from_api(value: str) -> str:
 
 
 def require_moved(moved: Sequence[str]) -> None:
-    """Raise ToolError if a move of a directory would give its memories paths that are not allowed."""
+    """Raise ToolError if a move of a directory would give its memories paths that are not allowed.
+
+    `moved` are these paths. All of them begin with the directory's new path, so only the longest and the deepest are
+    checked.
+    """
     if moved:
         from_tool(ROOT + max(moved, key=lambda path: len(path.encode())))
         from_tool(ROOT + max(moved, key=lambda path: path.count("/")))
@@ -89,7 +94,7 @@ def is_sync_marker(path: str) -> bool:
 
 
 def _refuse_meaning(value: str) -> None:
-    """Raise ToolError if another program, by decoding or normalising the path, could read a different path."""
+    """Raise ToolError if another program, by decoding or normalising the path, could read it as a different path."""
     forms = list(_decoded(value))
     if len(forms) > MOST_ROUNDS + 1:
         raise _refused(value, LEVELS)
@@ -119,7 +124,10 @@ def _decoded(value: str) -> Iterator[str]:
 
 
 def _compatible(form: str) -> str:
-    """Return the path with each character normalised by NFKC. This takes linear time, unlike NFKC of the whole."""
+    """Return the path with each character normalised by NFKC separately.
+
+    This takes linear time, whereas NFKC of the whole path can take minutes.
+    """
     return form.translate({ord(c): unicodedata.normalize("NFKC", c) for c in set(form) if not c.isascii()})
 
 
@@ -143,7 +151,10 @@ def _has_look_alike(form: str) -> bool:
 
 
 def _composed(value: str, path: str) -> str:
-    """Return a path in NFC with single slashes. Raises ToolError for a wrong or too long path."""
+    """Return a path in NFC with single slashes.
+
+    Raises ToolError for spaces at its ends, for too long a path, or for too many names.
+    """
     if any(name != name.strip() for name in path.split("/")):
         raise _refused(value, SPACES)
     # NFC is quadratic in a run of marks and never shrinks text below a third, so this length is refused before
@@ -170,14 +181,16 @@ def to_tool(path: str) -> str:
 
 @lru_cache(maxsize=1024)
 def ancestors(path: str) -> tuple[str, ...]:
-    """Return the directories above a path, the root first. For `/a/b/c.md` these are `""`, `/a` and `/a/b`; for the
-    root there are none."""
+    """Return the directories above a path, the root first; none for the root itself.
+
+    For `/a/b/c.md`, these are `""`, `/a` and `/a/b`.
+    """
     parts = path.split("/")
     return tuple(["/".join(parts[:end]) for end in range(1, len(parts))])
 
 
 def parent(path: str) -> str:
-    """Return the directory that contains a path."""
+    """Return the path of the directory that contains a path."""
     return path.rpartition("/")[0]
 
 
@@ -187,7 +200,7 @@ def name(path: str) -> str:
 
 
 def subtree(path: str) -> tuple[str, str]:
-    """Return (low, high). A path is under the directory if it is at least `low` and less than `high`, by code point."""
+    """Return (low, high): a path is under the directory if it is at least `low` and less than `high`, by code point."""
     return path + "/", path + "0"
 
 

@@ -14,8 +14,8 @@ _NUMBERS = tuple(f"{number:6d}\t" for number in range(1, 1001))
 
 @dataclass(frozen=True, slots=True)
 class FileView:
-    """The view of a memory: the answer, the first and last line that it shows (from 1), and whether the limit cut
-    it."""
+    """The view of a memory: the answer, the first and the last line that it shows (from 1), and whether the limit cut
+    the view."""
 
     answer: str
     first: int
@@ -33,16 +33,18 @@ class Entry:
 
 
 def numbered(content: str, first: int, last: int) -> str:
-    """Return the lines from `first` to `last` (from 1, both included) with their numbers. After a final LF an empty
-    line is shown."""
+    """Return the lines from `first` to `last` (from 1, both included) with their numbers. A final LF is followed by an
+    empty line."""
     lines = content.split("\n", last)[first - 1 : last]
     numbers = _NUMBERS[first - 1 : last] if last <= len(_NUMBERS) else map("%6d\t".__mod__, range(first, last + 1))
     return "\n".join(map(add, numbers, lines))
 
 
 def view(path: str, content: str, view_range: object, limit: int) -> FileView:
-    """Return the view of a memory. A view of more than `limit` code points is cut at the end of a line. Raises
-    ToolError for a wrong range."""
+    """Return the view of a memory. Raises ToolError for a wrong range.
+
+    If the view has more than `limit` code points, it is cut at the end of a line.
+    """
     total = text.shown_lines(content)
     if total > results.MOST_LINES and text.count_lines(content) > results.MOST_LINES:
         raise ToolError(results.too_many_lines(path))
@@ -57,13 +59,20 @@ def view(path: str, content: str, view_range: object, limit: int) -> FileView:
 
 
 def _surely_past(limit: int, content: str, first: int) -> int:
-    """Return the number of a line that a view from `first` on surely cannot reach within its limit."""
+    """Return the number of a line that a view from the line `first` on surely cannot reach within the limit.
+
+    Lines from there on need not be read.
+    """
     line = first + limit // SHORTEST_LINE + 1
     return min(line, content.count("\n", 0, limit) + 2) if first == 1 else line
 
 
 def _end_of_view(shown: str, limit: int) -> int | None:
-    """Return where to cut numbered lines: at the end of a line. None: they need no cut."""
+    """Return where to cut numbered lines: at the end of the last line within the limit, but not before the end of the
+    first line.
+
+    None if they need no cut.
+    """
     if len(shown) <= limit:
         return None
     end = shown.rfind("\n", 0, limit + 1)
@@ -89,7 +98,7 @@ def _range(view_range: object, total: int) -> tuple[int, int]:
 
 
 def view_again(path: str, content: str, first: int, last: int, cut: bool) -> str:
-    """Return the answer that `view` gave, rendered again from the facts in the audit entry."""
+    """Return the answer that `view` returned before, rendered again from the facts in the audit entry."""
     shown = results.content_header(path) + numbered(content, first, last)
     return shown + results.cut_lines(first, last, text.shown_lines(content)) if cut else shown
 
@@ -100,7 +109,7 @@ def edited_again(content: str, first: int, last: int) -> str:
 
 
 def human_size(size: int) -> str:
-    """Return a size as text: `999B`, or in units of 1024 with one decimal, such as `1.5K`."""
+    """Return a size as text: `999B`, or in units of 1024 with one decimal and K, M, G or T, such as `1.5K`."""
     if size < 1024:
         return f"{size}B"
     value, unit = size / 1024, "K"
@@ -112,7 +121,8 @@ def human_size(size: int) -> str:
 
 
 def entries_of(path: str, memories: Iterable[tuple[str, int]]) -> list[Entry]:
-    """Return the entries of a directory, at most two levels deep, from the (path, size) of all memories in it."""
+    """Return the entries of a directory's listing, at most two levels deep, from the (path, size) of all memories in
+    the directory."""
     entries: list[Entry] = []
     directories: dict[str, int] = {}
     for place, size in memories:
@@ -126,9 +136,10 @@ def entries_of(path: str, memories: Iterable[tuple[str, int]]) -> list[Entry]:
 
 
 def listing(path: str, size: int, entries: Iterable[Entry]) -> str:
-    """Return the listing of a directory: its entries, at most two levels deep, depth first and by code point.
+    """Return the listing of a directory. Its entries, at most two levels deep, are listed depth first and by code
+    point.
 
-    Hidden entries are left out. After the first LONGEST_LISTING entries, the rest are only counted.
+    Hidden entries are left out. After the first LONGEST_LISTING entries, the other entries are only counted.
     """
     shown = [entry for entry in entries if not paths.has_hidden(entry.path[len(path) :])]
     shown.sort(key=_depth_first)

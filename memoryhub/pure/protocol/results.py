@@ -1,4 +1,4 @@
-"""Every exact sentence of the tool, once. Functions take paths in the API's form; sentences show them under
+"""Every exact sentence of the tool, defined once. Functions take paths in the API's form; the sentences show them under
 /memories."""
 
 import unicodedata
@@ -17,7 +17,8 @@ UNSEEN_CATEGORIES = frozenset(("Cc", "Cf", "Cs", "Zl", "Zp"))
 
 
 def echo(value: object) -> str:
-    """Return a refused value for display: with invisible characters escaped, and cut after 200 characters."""
+    """Return a refused value in the form in which an error shows it: invisible characters are escaped, then it is cut
+    after 200 characters."""
     if not isinstance(value, str):
         return str(value)
     shown = value[: LONGEST_ECHO + 1]
@@ -109,7 +110,8 @@ def path_not_found(path: str) -> str:
 
 
 def view_not_found(path: str) -> str:
-    """Return the error of the command `view` if no memory or directory is there. It does not begin with `Error: `."""
+    """Return the error of the command `view` for a path without a memory or directory. It does not begin with `Error:
+    `."""
     return f"The path {ROOT}{path} does not exist. Please provide a valid path."
 
 
@@ -221,7 +223,7 @@ def store_archived() -> str:
 
 
 def too_many_pairs(count: int, most: int) -> str:
-    """Return the API's error for a patch that would make the metadata too large."""
+    """Return the API's error for a patch that would make the metadata of a store too large."""
     return f"Error: this memory store would have {count} pairs of metadata; {most} are the most"
 
 
@@ -234,8 +236,8 @@ def held_in(path: str, directory: str) -> str:
 
 
 def frozen(path: str, reason: str) -> str:
-    """Return the error for a frozen memory, which is the same at every door. `reason` is the text of the person who
-    froze it."""
+    """Return the error for a frozen memory, which is the same at every door. `reason` is what the person who froze it
+    wrote."""
     return f"Error: The memory {ROOT}{path} is held and cannot be changed, moved or deleted: {reason}"
 
 
@@ -251,7 +253,7 @@ def refused_by_rule(path: str, verb: str, reason: str) -> str:
 def proposed_too_often(path: str, verb: str, opened: int, reason: str, has_session: bool = True) -> str:
     """Return the error for a session that has opened as many proposals (`opened`) as a path rule allows.
 
-    Without a session (`has_session`), the proposals of the key's calls on this day are counted.
+    If `has_session` is false, the calls of the key without a session on this day are meant.
     """
     count = f"{opened:,} proposal" + ("" if opened == 1 else "s")
     said = f"this session has already made {count}, and may make no more here"
@@ -264,7 +266,7 @@ def proposed_too_often(path: str, verb: str, opened: int, reason: str, has_sessi
 PROPOSED = "Not written: this change is now part of proposal #"
 """The beginning of the answer to a change that waits for a person's decision."""
 NO_ERROR = "It is not visible yet: a reviewer decides about it. Go on, and"
-"""The text after PROPOSED and the number, if the answer is no error of the tool."""
+"""The text after PROPOSED and the number of the proposal, if the answer is no error of the tool."""
 
 
 def proposed(number: int | str, reason: str, is_error: bool = True) -> str:
@@ -294,7 +296,7 @@ def too_much_proposed(size: str, most: str) -> str:
 
 
 def too_many_for_rules(count: int) -> str:
-    """Return the error for a change of so many memories that checking the path rules would take too long."""
+    """Return the error for a change of so many memories that it would take too long to check the path rules."""
     return f"Error: too many memories for the path rules of this memory store: {count:,}. Change fewer at once."
 
 
@@ -329,12 +331,13 @@ def too_many_versions(path: str, count: int) -> str:
 
 
 def cannot_redact_newest() -> str:
-    """Return the error for redacting the current text. Whoever may redact can first write another text."""
+    """Return the error for a redaction of a memory's current text. Whoever may redact can first write another text."""
     return "Error: the newest version of a memory cannot be redacted: write another text first, or delete the memory"
 
 
 def blocked(path: str, kind: str, line: int) -> str:
-    """Return the error for a text with a forbidden value. It names the value's kind and line, but not the value."""
+    """Return the error for a text that contains a forbidden value. It names the value's kind and line, but not the
+    value itself."""
     return (
         f"Error: line {line} of {ROOT}{path} would hold {kind_name(kind)}, which this memory store does not keep. "
         "Leave it out."
@@ -342,7 +345,8 @@ def blocked(path: str, kind: str, line: int) -> str:
 
 
 def too_much_like(path: str, kind: str) -> str:
-    """Return the error for a text with so many near matches of a kind that a search would take too long."""
+    """Return the error for a text that has so many near matches of a kind of sensitive text that a search would take
+    too long."""
     return (
         f"Error: too much of {ROOT}{path} looks like {kind_name(kind)}, and it would take too long to search it. "
         "Save it in parts."
@@ -350,7 +354,7 @@ def too_much_like(path: str, kind: str) -> str:
 
 
 def path_blocked(kind: str) -> str:
-    """Return the error for a path that is itself sensitive. It does not show the path."""
+    """Return the error for a path that itself contains a sensitive value. The error does not show the path."""
     return f"Error: this path would hold {kind_name(kind)}, which this memory store does not keep. Choose another path."
 
 
@@ -369,7 +373,7 @@ def note(text: str, lines: tuple[int, int] | None) -> str:
 
 
 def cannot_erase(term: str, least: int) -> str:
-    """Return the error for a text that cannot be erased: too short, or a part of the mark for erased text."""
+    """Return the error for a text that cannot be erased: it is too short, or a part of the mark for erased text."""
     if len(term) < least:
         return f"Error: a text to erase needs at least {least} characters"
     return "Error: this text is a part of the mark that would stand in its place"
@@ -381,7 +385,7 @@ def nothing_to_restore() -> str:
 
 
 def lives_elsewhere(path: str, place: str) -> str:
-    """Return the API's error for the restore of a live memory at a path that is not its own."""
+    """Return the API's error for the restore of a live memory to another path, which only a deleted memory can get."""
     return f"Error: Path {ROOT}{path} is not where the memory is, which is {ROOT}{place}: rename it instead"
 
 
@@ -391,5 +395,5 @@ def choice_missing(path: str) -> str:
 
 
 def redacted() -> str:
-    """Return the text that an answer shows in place of a text that was redacted since."""
+    """Return the text that an answer shows in place of a text that has been redacted."""
     return "[redacted]"

@@ -27,13 +27,15 @@ def count_lines(text: str) -> int:
 
 
 def shown_lines(text: str) -> int:
-    """Return the number of lines that a view shows. A final LF is followed by an empty line, and the empty text has one
-    line."""
+    """Return the number of lines that a view shows.
+
+    A final LF is followed by an empty line, and the empty text has one line.
+    """
     return text.count("\n") + 1
 
 
 def integer(value: object) -> int | None:
-    """Return the whole number that an int, float or string represents. None for anything else, booleans included."""
+    """Return the whole number that an int, float or string represents; None for anything else, also for a boolean."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int):
@@ -44,7 +46,8 @@ def integer(value: object) -> int | None:
 
 
 def replace(path: str, text: str, old: str, new: str) -> Edit:
-    """Return the text with the only occurrence of `old` replaced. Raises ToolError unless there is exactly one."""
+    """Return the text with the only occurrence of `old` replaced. Raises ToolError if there is none, or more than
+    one."""
     start = text.find(old)
     if start < 0:
         raise ToolError(results.not_verbatim(path, old))

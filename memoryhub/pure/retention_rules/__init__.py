@@ -1,4 +1,4 @@
-"""Retention rules: what is due, from policies, facts about memories, and a clock.
+"""Retention rules: which memories, versions and entries are due, from policies, facts about memories, and a clock.
 
 Days are spans of 24 hours: a rule that counts from 12:00 UTC is due at 12:00 UTC, whatever local clocks did since then.
 """
@@ -22,15 +22,16 @@ GRACE, TRASH = "grace", "trash"
 VERSIONS, ENTRIES = "versions", "entries"
 
 DEFAULT_GRACE_DAYS = 30
-"""The grace days of memories that a policy expired, but to which no policy applies any more."""
+"""The grace days of memories that a policy moved to the trash, but to which no policy applies any more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
     """How long memories whose path matches `pattern` are kept. A rule that is None does not apply.
 
-    Without a `store` the policy is the hub's. With `keeps_approved`, a memory does not expire if a person wrote or
-    approved its newest version. With `expires_together`, all `expire_…` rules must be due; otherwise one is enough.
+    Without a `store`, the policy is the hub's. With `keeps_approved`, a memory does not expire if a person wrote or
+    approved its newest version. With `expires_together`, a memory expires when all of the `expire_…` rules are due,
+    otherwise when the first of them is.
     """
 
     id: str
@@ -73,7 +74,8 @@ class Policy:
 
     @property
     def specificity(self) -> tuple[bool, int, int, str]:
-        """Return a key that sorts the most specific policy first."""
+        """Return a key that sorts the most specific policy first: a store's before the hub's, then by literal start,
+        then by literal length."""
         literal = self.pattern.replace("*", "")
         return self.store is None, -len(self.pattern.split("*", 1)[0]), -len(literal), self.pattern
 
@@ -81,8 +83,8 @@ class Policy:
 class Cutoffs(NamedTuple):
     """Moments by which a policy decides whether a memory is due (None: the policy has no such rule).
 
-    A memory is due if it was last read at or before `unread`, last changed at or before `unchanged`, or created at or
-    before `older`. With `together`, all of these must be true.
+    By its rules, a memory is due if it was last read at or before `unread`, last changed at or before `unchanged`, or
+    created at or before `older`. With `together`, all rules of the policy must say so; otherwise one is enough.
     """
 
     unread: datetime | None
@@ -111,7 +113,8 @@ class Cutoffs(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """The facts about a memory. With `deleted_at` it is in the trash; `expired`: a retention run put it there.
+    """The facts about a memory. With `deleted_at`, the memory is in the trash; with `expired`, a retention run put it
+    there.
 
     `approved`: a person wrote or approved its newest version. This is used only for a memory that is not in the trash.
     """
@@ -127,7 +130,7 @@ class Facts(NamedTuple):
 
 
 class Due(NamedTuple):
-    """When something is due, and by which rule: `at` is `days` times 24 hours after `since`."""
+    """When a memory or a version is due, and by which rule: `at` is `days` times 24 hours after `since`."""
 
     rule: str
     days: int
@@ -140,7 +143,7 @@ class Due(NamedTuple):
 
 @dataclass(slots=True)
 class Chooser:
-    """Chooses which of some policies applies to a path. Remembers what it found for each directory."""
+    """Chooses which of some policies applies to a path. Remembers the policies that can match in a directory."""
 
     policies: Sequence[Policy]
     _ready: list[tuple[Policy, Matcher]] = field(init=False)
@@ -152,7 +155,8 @@ class Chooser:
         self._ready = [(policy, Matcher(policy.pattern)) for policy in ordered]
 
     def of(self, path: str) -> Policy | None:
-        """Return the most specific policy that matches a path, even if it is paused. None if none matches."""
+        """Return the only policy that applies to a path: the most specific one that matches, even if it is paused. None
+        if none matches."""
         at = path.rfind("/")
         directory = path[:at]
         if directory in self._sure:
@@ -182,13 +186,14 @@ class Chooser:
 
 
 def chosen(policies: Iterable[Policy], path: str) -> Policy | None:
-    """Return the most specific policy that matches a path, even if it is paused. None if none matches."""
+    """Return the only policy that applies to a path: the most specific one that matches, even if it is paused. None if
+    none matches."""
     return Chooser(list(policies)).of(path)
 
 
 def for_entries(policies: Iterable[Policy]) -> Policy | None:
-    """Return the policy for audit entries: the store's policy without a pattern, or else the hub's. None if there is
-    neither."""
+    """Return the policy for audit entries: the policy without a pattern, of the store or else of the hub. None if there
+    is neither."""
     whole = [policy for policy in policies if not policy.pattern]
     return min(whole, key=attrgetter("specificity"), default=None)
 
@@ -227,7 +232,7 @@ def _candidate(policy: Policy, path: str, winner: Policy | None) -> Candidate:
 
 
 def later(since: datetime, days: int) -> datetime | None:
-    """Return the moment `days` times 24 hours later. None if it lies after the last year of datetime."""
+    """Return the moment `days` times 24 hours later. None if it is after the last year of datetime."""
     try:
         return since.astimezone(UTC) + timedelta(days=days)
     except OverflowError:
@@ -235,7 +240,7 @@ def later(since: datetime, days: int) -> datetime | None:
 
 
 def due_next(policy: Policy | None, facts: Facts) -> Due | None:
-    """Return when, and by which rule, a memory will next be moved to the trash, or removed from the trash. None:
+    """Return when, and by which rule, a memory will next be moved to the trash, or removed from the trash. None if
     never."""
     if facts.deleted_at is not None:
         return _purge(policy, facts, facts.deleted_at)
@@ -249,7 +254,7 @@ def due_next(policy: Policy | None, facts: Facts) -> Due | None:
 
 
 def due(policy: Policy | None, facts: Facts, now: datetime) -> Due | None:
-    """Return what `due_next` returns if that is due by `now`, otherwise None."""
+    """Return the result of `due_next` if it is due by `now`, otherwise None."""
     found = due_next(policy, facts)
     return found if found is not None and found.at <= now else None
 
@@ -274,7 +279,8 @@ def _purge(policy: Policy | None, facts: Facts, deleted_at: datetime) -> Due | N
 
 
 class VersionFacts(NamedTuple):
-    """The facts about a memory version. `awaits_review`: it awaits review, or an open proposal is based on it."""
+    """The facts about a memory version. `awaits_review`: it awaits review, or an open proposal was made when it was the
+    newest."""
 
     id: str
     number: int
@@ -285,8 +291,8 @@ class VersionFacts(NamedTuple):
 def removable(policy: Policy, versions: Sequence[VersionFacts], now: datetime) -> list[VersionFacts]:
     """Return the versions of a memory that a policy removes.
 
-    The newest version, versions that await review and versions made after `now` stay. The newest `keep_versions` and
-    versions younger than `keep_version_days` stay, too.
+    The newest version, versions that await review and versions made after `now` are not removed. Nor are the newest
+    `keep_versions`, and versions younger than `keep_version_days`.
     """
     head = max((version.number for version in versions if version.created_at <= now), default=0)
     if not policy.prunes or not head:
@@ -302,7 +308,8 @@ def removable(policy: Policy, versions: Sequence[VersionFacts], now: datetime) -
 def pruned_since(policy: Policy, newest: VersionFacts, moments: Mapping[int, datetime]) -> tuple[datetime, datetime]:
     """Return (since, due) for `newest`, the newest version that the policy removes.
 
-    The rule counts from the moment `since`; the version may be removed at `due`. `moments` is {version number: moment}.
+    `since` is the moment from which the rule counts, `due` the moment from which the version may be removed. `moments`
+    is {version number: moment}.
     """
     superseded = moments.get(newest.number + (policy.keep_versions or 1), newest.created_at)
     if policy.keep_version_days is None:
@@ -312,14 +319,17 @@ def pruned_since(policy: Policy, newest: VersionFacts, moments: Mapping[int, dat
 
 
 def version_bounds(policy: Policy, head: int, now: datetime) -> tuple[int, datetime | None]:
-    """Return the highest number and the latest moment (None: any) of versions that can be removed. `head` is the newest
-    number."""
+    """Return the highest number that a removable version may have, and the latest moment when it may have been made
+    (None: any).
+
+    `head` is the number of the newest version.
+    """
     last = head - max(1, policy.keep_versions or 1)
     return last, None if policy.keep_version_days is None else earlier(now, policy.keep_version_days)
 
 
 def earlier(now: datetime, days: int) -> datetime:
-    """Return the moment `days` times 24 hours earlier, or the first possible moment."""
+    """Return the moment `days` times 24 hours earlier. If datetime has no such moment, return the first that it has."""
     try:
         return now.astimezone(UTC) - timedelta(days=days)
     except OverflowError:

@@ -1,4 +1,4 @@
-"""Path patterns of retention policies, matched with bounded work for any pattern and path."""
+"""Path patterns of retention policies. To match one takes bounded work, whatever the pattern and the path."""
 
 import unicodedata
 
@@ -14,15 +14,15 @@ class BadPattern(ValueError):
 
 MOST_BYTES = 1024
 MOST_NAMES = 20
-"""The most bytes and names of a pattern. They are also the limits of a path."""
+"""The most bytes and the most names of a pattern. These are also the limits of a path."""
 MOST_STARS = 20
-"""The most `*` and `**` of a pattern: each of them is a search in every name that is compared."""
+"""The most `*` and `**` of a pattern, because each of them needs a search in every name that is compared."""
 
 
 def cleaned(pattern: str) -> str:
     """Return a pattern in its stored form, composed (NFC) as every path is. Raises BadPattern.
 
-    A pattern of white space or of `/` alone becomes "", which matches every path.
+    A pattern that is only white space or `/` becomes "", which matches every path.
     """
     pattern = pattern.strip()
     if pattern in ("", "/"):
@@ -58,9 +58,9 @@ def _check_name(name: str) -> None:
 class Matcher:
     """A prepared pattern. Matching compares each name of a path with each name of the pattern at most once.
 
-    The names of the pattern are numbered. A position is the number of the name to match next; the last position is the
-    end. Sets of positions are integers with one bit for each position. `cost` is about how many comparisons one name of
-    a path can take.
+    The names of the pattern are numbered. A position is the number of the name to be matched next; the last position is
+    the end of the pattern. A set of positions is an integer with one bit for each position. `cost` is about how many
+    comparisons and searches one name of a path can take.
     """
 
     __slots__ = ("beneath", "cost", "end", "names")
@@ -79,14 +79,15 @@ class Matcher:
         return self._skipped(1)
 
     def _skipped(self, states: int) -> int:
-        """Return the positions `states`, and the positions after them if each `**` matches no name."""
+        """Return the positions in `states`, and those that are reached from them if each `**` matches no name."""
         for number, name in enumerate(self.names):
             if name == "**" and states >> number & 1:
                 states |= 1 << number + 1
         return states
 
     def after(self, states: int, name: str) -> int:
-        """Return the positions reached from `states` by one more name."""
+        """Return the positions that are reached from the positions in `states` when `name` is the next name of the
+        path."""
         following = states & self.end if self.beneath else 0
         for number, wanted in enumerate(self.names):
             if states >> number & 1:
@@ -97,25 +98,28 @@ class Matcher:
         return self._skipped(following)
 
     def in_directory(self, directory: str) -> int:
-        """Return the positions reached by the names of a directory."""
+        """Return the positions that are reached after all names of the path of a directory."""
         states = self.start()
         for name in directory.split("/")[1:]:
             states = self.after(states, name)
         return states
 
     def always(self, states: int) -> bool:
-        """Return whether the pattern matches every memory directly in the directory with these positions."""
+        """Return whether the pattern matches every memory directly in the directory that led to the positions in
+        `states`."""
         return bool(self.beneath and states & self.end) or any(
             states >> number & 1 and wanted == "*" and number + 1 == len(self.names)
             for number, wanted in enumerate(self.names)
         )
 
     def last_names(self, states: int) -> list[str]:
-        """Return the names of the pattern that may match the last name of a path after these positions."""
+        """Return the names of the pattern, perhaps with `*`, that may match the last name of a path after the positions
+        in `states`."""
         return self.names[-1:] if self.names and states >> len(self.names) - 1 & 1 else []
 
     def accepts(self, states: int, name: str) -> bool:
-        """Return whether the pattern matches if `name`, after these positions, is the last name of the path."""
+        """Return whether the pattern matches if `name`, after the positions in `states`, is the last name of the
+        path."""
         return bool(self.after(states, name) & self.end)
 
     def matches(self, path: str) -> bool:

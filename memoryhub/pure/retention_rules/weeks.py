@@ -1,4 +1,4 @@
-"""What policies would have expired in past weeks, and will in coming ones."""
+"""How many memories policies would have expired in past weeks, and will expire in coming weeks."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from memoryhub.pure.retention_rules import Due, Facts, Policy, due_next
 
 @dataclass(frozen=True, slots=True)
 class Week:
-    """Seven days from `start` to `end`, with the number and bytes of memories that expire in them."""
+    """Seven days from `start` to `end`, with the number and the bytes of the memories that expire in them."""
 
     start: datetime
     end: datetime
@@ -20,9 +20,9 @@ class Week:
 
 @dataclass(frozen=True, slots=True)
 class Weeks:
-    """Weeks in order. `before` counts what was due before the first week.
+    """Weeks in order. `before` counts what was due before the first week; in a forecast, what is due already.
 
-    Before `exact_from` not everything is known (None: everything is known).
+    Not everything is known about the time before `exact_from` (None: everything is known).
     """
 
     weeks: tuple[Week, ...]
@@ -37,7 +37,7 @@ class Weeks:
 class History(NamedTuple):
     """What happened to a memory: when it was created, written, read, restored and deleted (None: never).
 
-    `approved`: a person wrote or approved its newest version. When this became true is not known.
+    `approved`: a person wrote or approved its newest version. It is not known since when this is so.
     """
 
     path: str
@@ -63,7 +63,7 @@ def coming(at: datetime, weeks: int) -> list[Week]:
 def first_due(policy: Policy, history: History) -> Due | None:
     """Return when, and by which rule, a policy that was always in force would first have moved a memory to the trash.
 
-    None: never.
+    Return None if never.
     """
     moments = sorted({history.created_at, *history.changes, *history.reads, *filter(None, [history.restored_at])})
     facts = Facts(history.path, history.created_at, history.created_at, approved=history.approved)
@@ -81,7 +81,8 @@ def first_due(policy: Policy, history: History) -> Due | None:
 
 
 def replay(choose: Callable[[str], Policy | None], histories: Iterable[History], weeks: Sequence[Week]) -> Weeks:
-    """Return what policies would have expired in each week if they had always been in force. A memory counts once."""
+    """Return what policies would have expired in each week if they had always been in force. Each memory counts only
+    once."""
     dues = []
     for history in histories:
         policy = choose(history.path)
@@ -92,7 +93,7 @@ def replay(choose: Callable[[str], Policy | None], histories: Iterable[History],
 
 
 def counted(dues: Iterable[tuple[datetime, int]], weeks: Sequence[Week]) -> Weeks:
-    """Return the weeks, each with the number of the `dues` in it and the sum of their bytes. A due is (moment, bytes).
+    """Return the weeks, each with the number and the total bytes of the `dues` in it. A due is (moment, bytes).
 
     A moment at the end of a week belongs to the next week.
     """

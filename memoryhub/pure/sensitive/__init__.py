@@ -25,7 +25,8 @@ class Group(StrEnum):
 
 
 class Action(StrEnum):
-    """What a store does with new text of a kind: nothing, record a finding, mask it, or refuse it."""
+    """What a store does with new text of a kind: nothing, store it and record a finding, store it masked, or refuse
+    it."""
 
     OFF = "off"
     FLAG = "flag"
@@ -43,7 +44,7 @@ class Kind:
 
 
 class Span(NamedTuple):
-    """A finding of one kind: the code points [start, end)."""
+    """A finding of one kind in a text: the code points [start, end)."""
 
     start: int
     end: int
@@ -70,12 +71,12 @@ _DETECTORS: dict[str, tuple[Group, Action, Detector]] = {
     "encoded": (Group.POISON, Action.FLAG, encoded),
     "instructions": (Group.POISON, Action.FLAG, instructions),
 }
-"""The kinds with group, default action and detector, the most certain kind first.
+"""{kind: (group, default action, detector)}, the most certain kind first.
 
-By default most kinds are flagged: to flag a text loses nothing, and an agent need not decide anything. Two kinds are
-refused, private keys and keys of this hub: they never belong in a memory and are found without doubt. E-mail addresses,
-telephone numbers and IP addresses are in so many useful memories that flagging them would bury the rest; a store that
-must not hold them turns them on.
+By default most kinds are flagged: to flag a text loses nothing, and an agent need not decide anything. Private keys and
+keys of this hub are refused: they never belong in a memory and are found without doubt. E-mail addresses, telephone
+numbers and IP addresses are in so many useful memories that their findings would hide all others; a store that must not
+hold them turns them on.
 """
 
 _GATES: dict[str, Callable[[Text], object]] = {
@@ -94,18 +95,19 @@ _GATES: dict[str, Callable[[Text], object]] = {
     "invisible": lambda text: not text.is_ascii,
 }
 """{kind: quick condition}. A text that fails the condition cannot contain the kind, so the search is skipped. Most
-fail."""
+texts fail."""
 
 STEPS = 38_000
-"""The most steps of a search while its text is written; a step takes about a microsecond. With the parts of the search
-that count no steps, the worst known text takes two and a half times as long as an ordinary text of 100,000
+"""The most steps of a search while its text is written; a step takes about a microsecond. Some parts of a search count
+no steps: with them, the worst known text takes two and a half times as long as an ordinary text of 100,000
 characters."""
 STEPS_OF_FINDING = {Group.SECRET: 1, Group.PERSONAL: 1, Group.POISON: 3}
-"""What it costs to place a finding among the others. Signs of poisoning are compared with all other findings."""
+"""The steps that it costs to compare a finding with the others. Signs of poisoning are compared with all other
+findings."""
 
 WORDED = frozenset({"password", "url_credentials", "email"})
-"""Kinds whose values may be made of words. Words that give agents orders do not count as such a value: a mask would
-hide the orders from people, while agents still read them."""
+"""Kinds whose values may be made of words. An order to agents is never taken for such a value: a mask would hide the
+order from people, while agents still read it."""
 
 MARKS = {"private_key": secrets.PRIVATE_KEY_MARKS, "hub_key": ("mh_",)}
 """{kind: strings}. Every finding of the kind contains one of its strings."""
@@ -116,8 +118,10 @@ KINDS: dict[str, Kind] = {name: Kind(name, group, action) for name, (group, acti
 
 
 def find(text: str, kinds: Collection[str] | None = None) -> list[Span]:
-    """Return the findings of these kinds (None: all kinds), ordered by start. Of overlapping ones, the more certain is
-    kept."""
+    """Return the findings of these kinds (None: of all kinds), ordered by start and without overlaps.
+
+    Where findings overlap, the more certain kind is kept.
+    """
     found = look(text, kinds)
     return joined(text, found) if found else []
 
@@ -125,10 +129,10 @@ def find(text: str, kinds: Collection[str] | None = None) -> list[Span]:
 def look(
     text: str, kinds: Collection[str] | None = None, steps: float = inf, pause: Callable[[], None] | None = None
 ) -> dict[str, list[Place]]:
-    """Return {kind: its places in the text} for each of `kinds` (None: all kinds) that is found.
+    """Return {kind: its places in the text} for each of `kinds` (None: of all kinds) that is found.
 
     Places of different kinds may overlap. Raises TooMuch, with the kind, if a search takes more than `steps` steps.
-    `pause` is called now and then.
+    `pause` is called about every `text.BETWEEN_PAUSES` steps.
     """
     looked_at = Text(text, steps, pause)
     found: dict[str, list[Place]] = {}
@@ -159,7 +163,10 @@ def joined(text: str, found: Mapping[str, Iterable[Place]]) -> list[Span]:
 
 @lru_cache(maxsize=256)
 def _wanted(kinds: frozenset[str] | None) -> list[tuple[str, Callable[[Text], object] | None, Detector]]:
-    """Return (name, gate, detector) for each of `kinds` (None: all). A gate says whether a text needs the detector."""
+    """Return (name, gate, detector) for each of `kinds` (None: of all kinds).
+
+    A detector need not run on a text for which its gate returns false.
+    """
     return [
         (name, _GATES.get(name), detector)
         for name, (_, _, detector) in _DETECTORS.items()
@@ -168,14 +175,17 @@ def _wanted(kinds: frozenset[str] | None) -> list[tuple[str, Callable[[Text], ob
 
 
 def _without_orders(text: str, places: list[Place]) -> list[Place]:
-    """Return the places whose values contain no instructions to a model."""
+    """Return those places whose values contain no instructions to a model."""
     if not may_have_instructions(Text("\n".join(text[slice(*place)] for place in places))):
         return places
     return [place for place in places if not any(True for _ in instructions(Text(text[slice(*place)])))]
 
 
 def mask(text: str, spans: Iterable[Span]) -> str:
-    """Return the text with a mark such as `[redacted:card]` in place of each span. Line feeds are kept."""
+    """Return the text with a mark such as `[redacted:card]` in place of each span.
+
+    Line feeds in a span are kept, after the mark.
+    """
     parts: list[str] = []
     end = 0
     for span in sorted(spans):
@@ -190,7 +200,7 @@ def line_of(text: str, position: int) -> int:
 
 
 def _united(spans: list[Span]) -> list[Span]:
-    """Join spans that overlap into one span, of the most certain of their kinds."""
+    """Join spans that overlap into one span, of the most certain of their kinds. So no part of a finding is lost."""
     united: list[Span] = []
     for span in sorted(spans):
         if united and span.start < united[-1].end:
@@ -203,7 +213,8 @@ def _united(spans: list[Span]) -> list[Span]:
 
 
 def _outside(values: list[Span], poison: list[Span], text: str) -> Iterator[Span]:
-    """Yield the parts of signs of poisoning that are outside secrets and personal data."""
+    """Yield those parts of signs of poisoning that are outside secrets and personal data, so that neither hides the
+    other."""
     at = 0
     for span in poison:
         start = span.start

@@ -1,4 +1,4 @@
-"""Checks of national identity numbers, as each state defines them: one function per kind of number."""
+"""Checks of national identity numbers, as each state defines them. Each function checks one kind of number."""
 
 from datetime import date
 from operator import mul
@@ -30,7 +30,7 @@ _DAYS = frozenset(f"{date.fromordinal(date(2000, 1, 1).toordinal() + day):%m%d}"
 """Month and day of each day of a leap year."""
 
 _DOUBLED = bytes.maketrans(b"0123456789", b"0246813579")
-"""For each digit, the sum of the digits of its double, as in Luhn's method."""
+"""For each digit, the sum of the digits of the doubled digit, as in Luhn's method."""
 
 _BRAZILIAN = tuple(range(11, 1, -1))
 
@@ -49,7 +49,7 @@ def is_date(year: int, month: int, day: int) -> bool:
 
 
 def six_digit_date(digits: str, order: str) -> bool:
-    """Return whether six digits can be a date; the date has no century. `order` is `ymd` or `dmy`."""
+    """Return whether six digits can be a date without its century. `order` is `ymd` or `dmy`."""
     year, day = (digits[:2], digits[2:6]) if order == "ymd" else (digits[4:6], digits[2:4] + digits[:2])
     return day in _DAYS and (day != "0229" or int(year) % 4 == 0)
 
@@ -80,7 +80,7 @@ def german(value: str) -> bool:
 
 
 def german_named(value: str) -> bool:
-    """Check only the check digit. This is for a number that a preceding word calls a tax number."""
+    """Check only the check digit of a number before which a word calls it a tax number."""
     rest = 10
     for digit in value[:10]:
         rest = ((int(digit) + rest) % 10 or 10) * 2 % 11
@@ -131,7 +131,7 @@ def finnish(value: str) -> bool:
 
 
 def swedish_or_finnish(value: str) -> bool:
-    """Check a number with its separator, which both states write in one form."""
+    """Check a number with its separator. Both states write their numbers in this form."""
     return swedish(value[:6] + value[7:]) or finnish(value)
 
 

@@ -1,4 +1,4 @@
-"""National identity numbers. Each is found by its form, and by the check that the state defines for it."""
+"""National identity numbers. Each kind is found by its form, and by the check that its state defines."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -12,12 +12,12 @@ Check = Callable[[str], bool]
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How a number is written (`shape`), its check, and the words that name it."""
+    """One form of a number: how it is written (`shape`), its check, and the words that name it."""
 
     shape: str
     check: Check
     words: str = ""
-    """One of these words must come before a number whose form alone is too common."""
+    """One of these words must come before a number of this form, because the form alone is too common."""
 
 
 _DIGITS_FIRST = (
@@ -82,10 +82,10 @@ _NAMED = (
 
 
 _AS_WRITTEN = (checks.finnish, checks.swedish_or_finnish)
-"""Checks of a number with its separator, which stands for the century."""
+"""Checks that get a number with its separator, because the separator stands for the century."""
 
 _BEFORE = f"[0-9A-Za-z_{OPAQUE}.+/-]"
-"""The characters of ASCII after which no number begins: it would continue a word or another number."""
+"""The ASCII characters directly after which no number begins: it would continue a word or another number."""
 
 _END = "(?![0-9A-Za-z_-])"
 
@@ -93,7 +93,8 @@ _END = "(?![0-9A-Za-z_-])"
 def _any_of(forms: Sequence[Form]) -> tuple[str, tuple[Check, ...]]:
     """Return one regular expression for all these forms, and the checks of its groups, in order.
 
-    The last group that took part in a match ends where the number ends.
+    The last group that took part in a match ends where the number ends. Digits with which several forms begin are
+    compared once.
     """
     starts = {
         start: [form for form in forms if form.shape.startswith(start)] for start in (r"\d{6}", r"\d{3}", r"\d\d")
@@ -116,22 +117,22 @@ _AMONG_DIGITS = re.compile(
     "|[a-z]{6}[0-9]{2}[a-ehlmprst][0-9]{2}[a-z][0-9]{3}[a-z]())",
     re.ASCII,
 )
-"""The same forms, but matched from the character before the number on: this is faster where most characters are digits.
-Numbers that begin with letters in lower case are also matched, as in _SMALL."""
+"""The same forms, but with the character before the number. This is faster where most characters are digits. Numbers
+that begin with letters in lower case are also matched, as in _SMALL."""
 
 FEW = 8
-"""A text has few digits if there are this many other characters for each."""
+"""A text has few digits if it has at least this many other characters for each digit."""
 
 _BY_LETTERS = re.compile(f"[A-Z](?<!{_BEFORE}.)(?=[A-Z-]{{0,5}} ?[0-9]{{2}})(?<=(?={_LETTERS_SHAPE}).)", re.ASCII)
 LONGEST_SHORT_NAME = 4
-"""Names up to this length count only as whole words: `SIN`, not `since`."""
+"""Names of numbers up to this length count only as whole words: `SIN`, but not `since`."""
 
 AFTER_NAME = 26
 """How many characters after its name a number may begin, as in `SSN of the tenant: …`."""
 
 
 def _name(name: str) -> re.Pattern[str]:
-    """Return a pattern for a name with a digit within the next AFTER_NAME characters."""
+    """Return a pattern for the name of a number, with a digit within the next AFTER_NAME characters."""
     short = len(name) <= LONGEST_SHORT_NAME
     letter, name = r"[^\W\d_]", re.escape(name)
     whole = f"(?!{letter})" if short else ""
@@ -145,11 +146,14 @@ def _named_number(form: Form) -> re.Pattern[str]:
 
 _LETTERS_ONLY = bytes(byte if byte in b"abcdefghijklmnopqrstuvwxyz" else ord(" ") for byte in range(256))
 START = 3
-"""With how many of its letters a word is compared before a name is searched."""
+"""The number of first letters of each word by which a text is tested before a name is searched in it."""
 
 
 def _starts(written: str) -> list[bytes]:
-    """Return the first letters, up to START, of each word of `written`, which is in lower case."""
+    """Return the first letters, up to START, of each word of `written`, which is in lower case.
+
+    A character outside of ASCII ends a word. If the text has such a character, the last item is empty.
+    """
     encoded = written.encode("utf-8", "surrogatepass")
     starts = [word[:START] for word in encoded.translate(_LETTERS_ONLY).split()]
     return starts if encoded.isascii() else [*starts, b""]
@@ -174,25 +178,27 @@ FEWEST_DIGITS_OF_ID = 4
 """An Indian PAN has only four digits; every other form has at least six."""
 
 _LETTERS_AND_DIGITS = re.compile("[a-z]{2} ?[0-9]{2}")
-"""Matches every text in lower case that has such a number but fewer than six digits."""
+"""Matches every text in lower case that has such an identity number but fewer than six digits."""
 _SMALL = re.compile(
     "[0-9](?<=[a-z-].)(?:"
     f"(?<=[xyzstfgm].)(?<!{_BEFORE}[xyzstfgm].)[0-9]{{6}}[a-z]()|(?<=[xyz]-.)(?<!{_BEFORE}[xyz]-.)[0-9]{{6}}-?[a-z]()"
     f"|(?<=[a-z]{{6}}.)(?<!{_BEFORE}[a-z]{{6}}.)[0-9][a-ehlmprst][0-9]{{2}}[a-z][0-9]{{3}}[a-z]())"
 )
-"""Matches numbers that begin with letters in lower case, from the first digit on. Their check letter distinguishes them
-from other names."""
+"""Matches numbers that begin with letters in lower case; a match begins at the first digit. Their check letter
+distinguishes these numbers from names."""
 
 _LETTERS_BEFORE = (1, 2, 6)
-"""How many characters of the number are before its first digit, for each group above."""
+"""For each group of the pattern above, how many characters of the number are before its first digit."""
 
 _SMALL_FORMS = [(re.compile(form.shape.lower() + _END, re.ASCII), form.check) for form in _LETTERS_FIRST[1:4]]
 _NOT_COUNTED = str.maketrans("", "", " .-+/\u00a0\u202f")
 
 
 def national_ids(text: Text) -> Iterator[Place]:
-    """Yield the places of numbers that pass their check. A number of a common form counts only after a word that names
-    it."""
+    """Yield the places of numbers that pass their check.
+
+    A number whose form is too common counts only after a word that names the kind of number.
+    """
     tried: set[tuple[Place, Check]] = set()
     places = [*_by_digits(text, tried)]
     if text.has_letters_and_digits:
@@ -202,7 +208,8 @@ def national_ids(text: Text) -> Iterator[Place]:
 
 
 def _by_digits(text: Text, tried: set[tuple[Place, Check]]) -> Iterator[Place]:
-    """Yield the places of numbers that begin with a digit or a small letter. Add each checked place to `tried`."""
+    """Yield the places of numbers that begin with a digit or with letters in lower case. Add each checked place to
+    `tried`."""
     text.spend(text.digit_runs // 5 + text.digits // 40)
     few = text.digits * FEW < len(text.text)
     pattern, searched = (_BY_DIGITS, text.text) if few else (_AMONG_DIGITS, "\n" + text.text)
@@ -235,7 +242,7 @@ def _by_letters(text: Text) -> Iterator[Place]:
 
 
 def _by_name(text: Text, tried: set[tuple[Place, Check]]) -> Iterator[Place]:
-    """Yield the places of numbers after their names, except the places in `tried`."""
+    """Yield the places of numbers after their names, except places that were already checked (`tried`)."""
     if text.digits < FEWEST_DIGITS and not _LETTERS_AND_DIGITS.search(text.digit_lines):
         return
     text.spend(text.low.count("\n") // 4 + len(text.digit_lines) // 60)
@@ -250,7 +257,7 @@ def _by_name(text: Text, tried: set[tuple[Place, Check]]) -> Iterator[Place]:
 
 
 def _after_name(text: Text, name: re.Pattern[str], number: re.Pattern[str]) -> Iterator[Place]:
-    """Yield the places of numbers that begin at most AFTER_NAME characters after a name, in the same line."""
+    """Yield the places of numbers that begin at most AFTER_NAME characters after their name, in the same line."""
     position = 0
     for match in text.each(name.finditer(text.low), 2):
         position, last = max(position, match.end()), match.end() + AFTER_NAME
@@ -262,7 +269,8 @@ def _after_name(text: Text, name: re.Pattern[str], number: re.Pattern[str]) -> I
 
 
 def _is_right(text: Text, start: int, end: int, check: Check) -> bool:
-    """Return whether the number at [start, end) passes its check, and no letter or digit is directly before it."""
+    """Return whether the number at [start, end) passes its check, and no letter or digit is directly before the
+    number."""
     if not text.is_ascii:
         text.spend(2)
         if not text.stands_alone(start, start):

@@ -1,4 +1,4 @@
-"""Finds instructions that address the model which reads the text, in the most common languages."""
+"""Finds instructions to the model that reads the text, in the most common languages."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -32,7 +32,7 @@ _SPELT = tuple(
     f" {' '.join(word)} "
     for word in ("ignore", "disregard", "forget", "override", "instructions", "reveal", "pretend", "obey", "prompt")
 )
-"""Words whose letters are separated, which is done only to avoid detection."""
+"""Words of instructions that are written with spaces between their letters, which is done only to avoid detection."""
 
 _LETTERS = re.compile(r"(?: {1,3}\w(?!\w))+")
 _LETTERS_BACKWARDS = re.compile(r" (?:\w {1,3}){0,100}")
@@ -50,14 +50,15 @@ class _Following(dict[str, re.Pattern[str]]):
         return self[beginning]
 
     def steps(self, beginning: str) -> int:
-        """Return the cost of a search after `beginning`, which grows with the number of its rows."""
+        """Return the cost of a search after `beginning`: the more rows have this beginning, the higher it is."""
         if beginning not in self._steps:
             self._steps[beginning] = 2 + 2 * len(_rows_of(self._rows, beginning))
         return self._steps[beginning]
 
 
 def _compiled(rows: Rows) -> tuple[re.Pattern[str], _Following]:
-    """Return a pattern of the beginnings, each after a space, and the patterns of what follows each beginning."""
+    """Return a pattern of the beginnings, each after a space, and a mapping of each beginning to the pattern of what
+    follows it."""
     beginnings = sorted({beginning for begins, _ in rows for beginning in begins.split("|")})
     tree: dict[str, dict[str, list[str]]] = {}
     for beginning in beginnings:
@@ -97,7 +98,7 @@ _CJK_BEGINNINGS = (
     "忘記", "不要", "抛弃", "别", "切勿", "禁止", "请勿", "从现在", "從現在", "你必须", "이전", "위의", "모든",
     "사용자에게",
 )  # fmt: skip
-"""How the patterns of JAPANESE_CHINESE begin."""
+"""The beginnings of the patterns of JAPANESE_CHINESE."""
 
 _BEGINNING_CJK = re.compile(
     f"[{''.join(sorted({one[0] for one in _CJK_BEGINNINGS}))}](?<=(?={'|'.join(_CJK_BEGINNINGS)}).)"
@@ -105,8 +106,8 @@ _BEGINNING_CJK = re.compile(
 
 
 def instructions(text: Text) -> Iterator[Place]:
-    """Yield the places of instructions to ignore earlier ones, hide something from people, play a role or send data
-    away.
+    """Yield the places of instructions to ignore earlier instructions, hide something from people, play a role or send
+    data away.
 
     Ordinary advice to a colleague (`always run the tests`, `do not deploy on Fridays`) is not yielded.
     """
@@ -128,7 +129,7 @@ def may_have_instructions(text: Text) -> bool:
 
 
 def _letter_by_letter(text: Text, spaced: str) -> Iterator[Place]:
-    """Yield the places of words of an instruction that are written letter by letter, as in `i g n o r e`."""
+    """Yield the places of words of an instruction whose letters are written separately, as in `i g n o r e`."""
     for word in _SPELT:
         position = spaced.find(word)
         while position >= 0:
@@ -162,7 +163,10 @@ def _without_spaces(text: Text) -> Iterator[Place]:
 
 
 def _spaced(low: str) -> str:
-    """Return the text with a space before each word. Position n in it is position n minus 1 in the text."""
+    """Return the text `low` with a space before each word.
+
+    The result is one character longer: its position n is position n - 1 in the text.
+    """
     if low.isascii():
         return " " + low.translate(_ASCII_SEPARATORS)
     for separator in _SEPARATORS:

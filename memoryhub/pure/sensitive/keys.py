@@ -118,14 +118,16 @@ _FROM_MARK = (
     (r"[0-9a-f]{32}", r"-us\d{1,2}"),
     (r"[A-Za-z0-9]{6}_[A-Za-z0-9]{29}", "_mmk"),
 )
-"""Keys with nothing of their own in front: what comes before a mark, and the mark with what follows it."""
+"""Pairs of patterns for keys whose mark is in the middle: what comes before the mark, and the mark with what follows
+it."""
 
 _END = r"(?![A-Za-z0-9#]|\.\.\.)"
 LONGEST_BEFORE_MARK = 63
 
 
 def _by_first_letter(shapes: Iterable[str]) -> str:
-    """Return one pattern of all shapes, in groups by their first letter."""
+    """Return one pattern of all shapes, in groups by the letter with which they begin, because most letters begin no
+    key."""
     groups: dict[str, list[str]] = {}
     for shape in shapes:
         groups.setdefault(shape[0] if shape[0].isalnum() else "", []).append(shape)
@@ -134,7 +136,7 @@ def _by_first_letter(shapes: Iterable[str]) -> str:
 
 
 _SHAPED = re.compile(rf"[^A-Za-z0-9](?=[A-Za-z4])(?:{_by_first_letter(_SHAPES)}){_END}", re.ASCII)
-"""A key with the character before it: in a long text of letters and digits, the others are fast to find."""
+"""A key with the character before it. Characters that are no letters or digits are found fast in a long text."""
 
 _MARKED = [
     (
@@ -150,8 +152,8 @@ _AWS_SECRET = re.compile(
 
 
 def provider_keys(text: Text) -> Iterator[Place]:
-    """Yield the places of keys of providers, found by their shape or, for AWS's secret keys, by the words before
-    them."""
+    """Yield the places of keys. Most have a shape of their own; AWS's secret keys have none, and are found by the words
+    before them."""
     if text.long_words:
         places = [*_shaped(text), *_marked(text), *_aws_secrets(text)]
         yield from sorted(place for place in places if is_random(text.text[slice(*place)]))

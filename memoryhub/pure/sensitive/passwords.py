@@ -41,13 +41,17 @@ _KEYWORDS = tuple(
         ("cred", "(?:s|entials?)(?![a-z])", NAMED), ("auth", "(?![a-z])", NAMED),
     )
 )  # fmt: skip
-"""For each keyword: its fixed beginning, which is fast to find, the pattern of the keyword, and its sort."""
+"""For each keyword: its fixed beginning, which is fast to find, the pattern of the whole keyword, and its sort."""
 
 Pattern = tuple[str, re.Pattern[str], str]
 
 
 def _by_least_mark(keywords: Iterable[Pattern]) -> list[tuple[str, list[Pattern]]]:
-    """Return (mark, keywords) for groups of keywords. A text without a group's mark has no keyword of the group."""
+    """Return (mark, keywords) for groups of keywords.
+
+    Each keyword is in the group of the shortest mark that its own mark contains. So a text without the mark of a group
+    has no keyword of the group.
+    """
     marks = {mark for mark, _, _ in keywords}
     groups: dict[str, list[Pattern]] = {}
     for keyword in keywords:
@@ -86,31 +90,31 @@ _ABOUT = re.compile(
     _AFTER_KEYWORD + r"\s{1,2}\(?"
     r"(?:for|of|to|on|at|in|für|zum|zur|von|vom|im|de|del|della|per|du|da|do|pour|para|voor|för|dla|для)\s"
 )
-"""What the secret is for, as in `password for the database`: the connector comes some words later."""
+"""The words between a keyword and its connector that say what the secret is for, as in `password for the database`."""
 
 _CONNECTOR_LATER = re.compile(r"[^\n:=|]{1,40}?(?=[*\s:=|：＝.?+>,sは为是為는은])" + _CONNECTION)
 _MAY_CONNECT = re.compile(rf"[*:=|：＝>は为是為는은\"'\s](?:(?<=[^\"'\s])|(?<=[\"'])[,\s]|(?<=\s)(?:{_PROSE})[\s:])")
-"""What every connector has, in its first LONGEST_BEFORE characters."""
+"""Matches a part that every connector has in its first LONGEST_BEFORE characters."""
 
 LONGEST_BEFORE = 12
 _BESIDE = re.compile(r"(?P<setting>(?!))?(?P<tag>(?!))?\s(?=\S)")
 _QUOTES = {'"': '"', "'": "'", "`": "`", "“": "”", "„": "“", "«": "»", "「": "」", "『": "』"}
 _BARE = re.compile(r"[\x01!-\"$-&(-~#£€§À-ɏЀ-ӿ][\x01!-&(-~£€§À-ɏЀ-ӿ']{0,255}")
 _NEXT = re.compile(r"&\w{1,40}=|\\[nr](?=[\w.-]{1,60}\s?[=:]|[\s\"'}\\]|$)|</")
-"""The end of a bare value that is followed without a space by a parameter, an escaped line end or a tag."""
+"""The end of a value without quotes that a parameter, an escaped line end or a tag follows without a space."""
 
 _TAG_AFTER = re.compile(r"\s{0,40}</")
 _TAG_BEFORE = re.compile(r"<[\w:.-]{0,40}$")
 LONGEST_VALUE = 256
 SHORTEST_NARROW = 5
-"""The least characters between two keywords that leave room for a value, in a text full of keywords."""
+"""The least characters between two keywords for which a value between them is searched, in a text full of keywords."""
 _CLAUSE_END = re.compile(r"[ \t]*[.,;!)|*」。、]?[ \t]*(?:\n|$|\.|,|;|です|だ)")
 
 
 def passwords(text: Text) -> Iterator[Place]:
     """Yield the places of passwords, without the words before them.
 
-    A text that only speaks of a password has none: `password: str`, `$PASSWORD`, `is required`.
+    A text that only mentions a password has none: `password: str`, `$PASSWORD`, `is required`.
     """
     return iter(apart([*_after_keywords(text), *on_command_lines(text)]))
 
@@ -129,8 +133,10 @@ def _keywords(text: Text) -> list[Keyword]:
 
 
 def _begins_well(text: Text, keyword: Keyword) -> Keyword | None:
-    """Return the keyword if it begins a word or a part of a name: `token` in `dbToken`, but not `pin` in `spin:`. None
-    otherwise."""
+    """Return the keyword if it begins a word or a part of a name, otherwise None.
+
+    `token` begins a part of `dbToken`, but `pin` begins no part of `spin:`.
+    """
     start, sort = keyword.start, keyword.sort
     if sort == PASSWORD:
         return keyword
@@ -146,7 +152,8 @@ def _begins_well(text: Text, keyword: Keyword) -> Keyword | None:
 def _named_key(text: Text, keyword: Keyword, *, joined: bool) -> Keyword | None:
     """Return the keyword `key` if a word of _KEY_BEFORE is before it, as in `api key`.
 
-    If another word is `joined` to the keyword, return the keyword with the sort NAMED. Otherwise return None.
+    If another word is `joined` to the keyword, return the keyword with the sort NAMED: its value must look random.
+    Otherwise return None.
     """
     start = keyword.start
     if text.low[max(0, start - 11) : start].rstrip(" _-").endswith(_KEY_BEFORE):
@@ -164,7 +171,11 @@ def _is_public(text: Text, keyword: Keyword) -> bool:
 
 
 def _after_keywords(text: Text) -> Iterator[Place]:
-    """Yield the places of the values that follow keywords, with work of at most a few lengths of the text."""
+    """Yield the places of the values that follow keywords, with work of at most a few lengths of the text.
+
+    A possible value can contain further keywords, so some parts are examined more than once. When about the length of
+    the text has been examined, values end at the next keyword.
+    """
     end, looked_at = 0, 0
     keywords = _keywords(text)
     for keyword, following in zip_longest(text.each(keywords, 1), [keyword.start for keyword in keywords[1:]]):
@@ -183,14 +194,14 @@ def _after_keywords(text: Text) -> Iterator[Place]:
 
 
 def _steps_of(length: int, sort: str) -> int:
-    """Return what it costs to decide about a value of this length after a keyword of this sort."""
+    """Return the steps that it costs to decide about a value of this length after a keyword of this sort."""
     return 8 + length // 5 if sort == NAMED and length >= SHORTEST_DRAWN else length // 16
 
 
 def _connectors(text: Text, keyword: Keyword) -> Iterator[tuple[re.Match[str], bool]]:
     """Yield (connector, beside) for each possible connector between a keyword and its value.
 
-    `beside`: the connector is only a space.
+    `beside`: only a space is between the keyword and the value.
     """
     connector = _CONNECTOR.match(text.low, keyword.end) or _connector_later(text, keyword.end)
     if connector and not (

@@ -30,12 +30,13 @@ _SOLID = rf"(?P<solid>\d{{4,14}}{_BROKEN}\d{{4,14}})"
 _GROUPS_BROKEN, _ANY_BROKEN = (
     re.compile(rf"(?<![\d.,])(?:{forms})(?!\d|[.,]\d)") for forms in (_IN_GROUPS, f"{_IN_GROUPS}|{_SOLID}")
 )
-"""Card numbers that continue on the next line: in groups, broken after a group; and without groups, after a word for a
-card."""
+"""Patterns of card numbers that continue on the next line: of numbers in groups, broken after a group; and of numbers
+without groups, after a word for a card."""
 
 _AFTER_DIGIT = r"\n(?:(?<=[0-9]\n)|(?<=[0-9][ .\r-]\n)|(?<=[0-9][ .-]\r\n))[ \t]*"
 _LINE_END_IN_GROUPS, _ANY_LINE_END = (re.compile(rf"{_AFTER_DIGIT}(?=[0-9]{{4,{most}}}(?![0-9]))") for most in (6, 14))
-"""The end of a line after which a card number may continue, with as many digits as its next group has."""
+"""The end of a line after which a card number may continue: the next line begins with as many digits as the number's
+next group has."""
 
 _CARD_WORDS = re.compile("card|visa|maestro|amex|american express|karte|carte|tarjeta|cart[aã]o|carta|カード|卡")
 _CARD_WORD = re.compile(rf"(?:{_CARD_WORDS.pattern})\D{{0,24}}$")
@@ -104,7 +105,8 @@ _NO_PHONE = re.compile(
 
 
 def emails(text: Text) -> Iterator[Place]:
-    """Yield the places of e-mail addresses, without logins in URLs and addresses of repositories (`git@host:…`)."""
+    """Yield the places of e-mail addresses. Logins in URLs and addresses of repositories (`git@host:…`) are left
+    out."""
     position = text.text.find("@")
     end = 0
     while position >= 0:
@@ -128,7 +130,10 @@ def _mail_start(text: Text, start: int, at: int) -> int | None:
 
 
 def cards(text: Text) -> Iterator[Place]:
-    """Yield the places of payment card numbers with a valid beginning, length and check digit (Luhn)."""
+    """Yield the places of payment card numbers.
+
+    Their first digits and length are valid for an issuer, and their check digit is right (Luhn).
+    """
     broken = list(_broken_cards(text)) if "\n" in text.text else []
     return iter(apart([*_cards_in_lines(text), *broken]) if broken else _cards_in_lines(text))
 
@@ -170,14 +175,15 @@ def _cards_in_lines(text: Text) -> Iterator[Place]:
 
 
 def _fits_card(digits: str) -> bool:
-    """Return whether these digits can be the number of a card, by their count and the first digit."""
+    """Return whether a card may have these digits, by their number and the first digit."""
     if len(digits) < 14:
         return _MAESTRO.match(digits) is not None
     return (len(digits) in (15, 16) or digits[0] in "3456") and len(set(digits)) > 1
 
 
 def ibans(text: Text) -> Iterator[Place]:
-    """Yield the places of bank account numbers (IBAN) with the length of their country and right check digits."""
+    """Yield the places of bank account numbers (IBAN). They have the length that the country defines, and right check
+    digits."""
     position = 0
     while match := _IBAN.search(text.low, position):
         text.spend(5)
@@ -189,7 +195,8 @@ def ibans(text: Text) -> Iterator[Place]:
 
 
 def _iban_end(text: str, start: int, limit: int) -> int | None:
-    """Return the position where the account number ends; None if there is no valid number."""
+    """Return the position where the account number ends. None if there is no valid number, or if it has lower-case
+    letters and too few digits."""
     length = _IBAN_LENGTHS.get(text[start : start + 2].upper(), 0)
     account = text[start:limit].translate(_IBAN_SEPARATORS)[:length]
     if not length or len(account) < length or not account.isascii():
@@ -206,7 +213,7 @@ def _iban_end(text: str, start: int, limit: int) -> int | None:
 
 
 def ips(text: Text) -> Iterator[Place]:
-    """Yield the places of IP addresses, without loopback addresses, masks, and numbers of versions."""
+    """Yield the places of IP addresses. Loopback addresses, masks, and four numbers after `version` are left out."""
     places = [*_ipv6s(text)] if ":" in text.text else []
     if text.digits and text.text.count(".") >= 3:
         places = sorted([*places, *(place for place in _ipv4s(text) if not _touches(*place, places))])
@@ -285,5 +292,6 @@ def _named_phone(text: Text, number: Number) -> Place | None:
 
 
 def _is_international(written: str, digits: int) -> bool:
-    """Return whether a number with a country code has a right number of digits."""
+    """Return whether a number with a country code has the right number of digits: eight to fifteen, or at least ten
+    without groups."""
     return 8 <= digits <= 15 and written[0] != "0" and (digits >= 10 or not written.isdigit())

@@ -16,14 +16,14 @@ _DIRECTIONS = re.compile(
     rf"|(?<=[{_RIGHT_TO_LEFT}])(?P<letters>[{_RIGHT_TO_LEFT}]*)|(?<=\n)[^{_RIGHT_TO_LEFT}{_TURNS}{_MARKS}]*)"
 )
 NEAR = 200
-"""How many characters before and after a direction mark a letter of Hebrew or Arabic makes it legitimate."""
+"""How far from a direction mark a letter of Hebrew or Arabic, before or after the mark, makes the mark legitimate."""
 
 _UNSEEN = (
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200d\u2060-\u2065\u206a-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0"
     "\ufff0-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
 _WITHOUT_SPACES = "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]"
-"""Thai, Lao, Burmese and Khmer, which use U+200B to mark where a line may break."""
+"""The scripts Thai, Lao, Burmese and Khmer: they use U+200B to mark where a line may break."""
 
 _ANY_UNSEEN = re.compile(_UNSEEN)
 _RUN = re.compile(
@@ -31,9 +31,9 @@ _RUN = re.compile(
     rf"(?:{visible.FINE_FROM_HIDDEN}(?P<after>[\ufe0e\U000e0067]{_UNSEEN}*)?|(?<={_WITHOUT_SPACES}\u200b)\u200b+"
     rf"|(?P<run>{_UNSEEN}*))"
 )
-"""An invisible character, and the characters after it that belong to it. The pattern looks back for what makes the
-character legitimate, because these characters are rare and fast to find. The group `after` has invisible characters
-that follow an emoji but do not belong to it."""
+"""An invisible character, and the characters after it that belong to it. The pattern begins with this character, which
+is rare and fast to find, and looks back for what makes it legitimate. The group `after` has invisible characters that
+follow an emoji but do not belong to the emoji."""
 
 _BREAK_BEFORE = re.compile(_WITHOUT_SPACES)
 
@@ -80,7 +80,7 @@ _MADE_UP_HOST = re.compile(
 )
 _HOLE = r"(?:\$?\{{1,2}[^{}\s]{1,60}\}{1,2}|<[\w \-]{1,40}>|%7b[^%\s]{1,60}%7d|\[[a-z_ ]{3,40}\])"
 _HOLES = ("{", "<", "%7b", "[")
-"""The beginnings of placeholders."""
+"""How a placeholder in a URL begins."""
 _HOLE_IN_QUERY = re.compile(r"[?&#][\w.\[\]-]{0,40}=?[^\s&]{0,100}?" + _HOLE)
 _STOLEN = re.compile(
     r"data|secret|conversation|chat|history|message|prompt|memor|token|passw|credential|api_?key|cookie|session|"
@@ -91,7 +91,7 @@ _STOLEN = re.compile(
 def bidirectional(text: Text) -> Iterable[Place]:
     """Return the places of characters that change the direction of writing.
 
-    On a line of Hebrew or Arabic, direction marks are left out.
+    Direction marks near Hebrew or Arabic letters of their line are left out.
     """
     if text.text.isascii() or not _BIDIRECTIONAL.search(text.text):
         return []
@@ -114,7 +114,10 @@ def bidirectional(text: Text) -> Iterable[Place]:
 
 
 def invisible(text: Text) -> Iterator[Place]:
-    """Yield the places of invisible characters, except those that a script or an emoji needs, and a byte order mark."""
+    """Yield the places of invisible characters.
+
+    Those that a script or an emoji needs, and a byte order mark, are left out.
+    """
     if text.text.isascii() or not _ANY_UNSEEN.search(text.text):
         return
     for match in text.each(_RUN.finditer(text.text), 1):
@@ -126,7 +129,8 @@ def invisible(text: Text) -> Iterator[Place]:
 
 
 def role_tags(text: Text) -> Iterator[Place]:
-    """Yield the places of tags that separate speakers, and of lines with the name of a speaker and an order."""
+    """Yield the places of tags that separate the speakers of a conversation, and of lines that begin with the name of a
+    speaker and an order."""
     low = text.low
     beginnings = sum(map(low.count, "<[#"))
     text.spend(beginnings // 12)
@@ -148,9 +152,10 @@ def _speakers(text: Text) -> Iterator[Place]:
 
 
 def placeholder_urls(text: Text) -> Iterator[Place]:
-    """Yield the places of URLs made to carry data away: by a suspicious host, or a placeholder in the query.
+    """Yield the places of URLs that are made to carry data away.
 
-    In a Markdown image every placeholder counts, because showing the image sends the data.
+    Such a URL has a host that captures requests, a made-up host, or a query with a placeholder whose name suggests data
+    that the reader has. In a Markdown image every placeholder counts, because showing the image sends the data.
     """
     if "http" not in text.low:
         return

@@ -1,4 +1,4 @@
-"""Secrets recognised by their form: private keys, keys of this hub, web tokens, logins in URLs."""
+"""Secrets that are recognised by their form: private keys, keys of this hub, web tokens, and logins in URLs."""
 
 import json
 import re
@@ -11,7 +11,7 @@ _PEM_BEGIN = re.compile(r"-{4,5} ?BEGIN ([A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?) 
 _PEM_BODY = re.compile(r"(?:(?:\\[nr]|\s){1,8}[A-Za-z0-9+/=]{16,2000})+")
 _PEM_LETTERS = re.compile(r"[A-Za-z0-9+/]{12}")
 LONGEST_PRIVATE_KEY = 32_000
-"""How many characters are searched for the end of a private key; one of 16,384 bits needs 13,000."""
+"""How many characters are searched for the end of a private key. A key of 16,384 bits needs 13,000."""
 
 _BARE_PRIVATE = re.compile(
     r"b3BlbnNzaC1rZXktdjE[A-Za-z0-9+/=\s]{16,8000}"
@@ -32,7 +32,8 @@ _PASSWORDS = frozenset({"password", "pass", "passwd", "pwd", "pw", "secret"})
 
 
 def private_keys(text: Text) -> Iterator[Place]:
-    """Yield the places of private keys: PEM blocks, and bodies of keys without the first and last line."""
+    """Yield the places of private keys: PEM blocks from their first line to their last, and bodies of keys without
+    these lines."""
     blocks = [*text.each(_blocks(text.text), 10)] if "PRIVATE KEY" in text.text else []
     if not any(mark in text.text for mark in _BARE_MARKS):
         return iter(blocks)
@@ -80,7 +81,8 @@ def hub_keys(text: Text) -> Iterator[Place]:
 
 
 def jwts(text: Text) -> Iterator[Place]:
-    """Yield the places of JSON Web Tokens, signed or encrypted."""
+    """Yield the places of JSON Web Tokens, signed or encrypted. The first part of such a token is a header with an
+    algorithm."""
     position = text.text.find("eyJ") if text.long_words else -1
     while position >= 0:
         text.spend(4)
@@ -117,7 +119,7 @@ def _is_header(text: Text, part: str) -> bool:
 
 
 def url_credentials(text: Text) -> Iterator[Place]:
-    """Yield the place of the password in a URL, or of a token that is there in place of a password."""
+    """Yield the place of the password in a URL, or of a token that is in place of the password."""
     position = text.text.find("://") if "@" in text.text else -1
     while position >= 0:
         text.spend(4)

@@ -1,4 +1,5 @@
-"""The text in which all detectors search, with cheap facts by which most searches can be skipped."""
+"""The text in which all detectors search, with facts that are cheap to compute and by which most searches can be
+skipped."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -10,7 +11,7 @@ BETWEEN_PAUSES = 1_000
 """The number of steps after which a search calls its `pause`, if it has one."""
 
 Place = tuple[int, int]
-"""A position in a text: [start, end) in code points."""
+"""A place in a text: [start, end) in code points."""
 
 FIRST_WITHOUT_SPACES = "\u2e80"
 """From this character on, scripts (Chinese, Japanese, Korean) put no spaces between words."""
@@ -20,7 +21,7 @@ ALNUM_WITH_SPACES = "".join(filter(str.isalnum, map(chr, range(0x80, ord(FIRST_W
 
 
 class Number(NamedTuple):
-    """A stretch of digits and separators: its place [start, end), and its number of digits."""
+    """A stretch of digits and separators: its place [start, end), and the number of its digits."""
 
     start: int
     end: int
@@ -36,7 +37,7 @@ _OTHER_DIGIT = re.compile("[٠-٩۰-۹०-९０-９]")
 _ASCII_DIGITS = {ord(zero) + digit: str(digit) for zero in _ZEROS for digit in range(10)} | {
     ord("－"): "-", ord("．"): ".", ord("　"): " ",
 }  # fmt: skip
-"""In a text with such digits, separators of the same width are replaced too."""
+"""Maps digits of other scripts to those of ASCII, and separators of the same width to a hyphen, a dot or a space."""
 
 _DIGIT = re.compile("[0-9]")
 _DIGITS_ONLY = bytes(ord("0") if byte in b"0123456789" else ord(" ") for byte in range(256))
@@ -59,7 +60,7 @@ _COUNTED = re.compile(r"(.)\1{9}|(.{2,4})\2{4}|123456789012345", re.IGNORECASE)
 
 
 class TooMuch(Exception):
-    """The search took all its steps, because the text has too much that looks like a `kind`."""
+    """The search has used up all its steps, because the text has too much that looks like a `kind`."""
 
     def __init__(self, kind: str = "") -> None:
         super().__init__(kind)
@@ -82,7 +83,7 @@ class Text:
     """A text to search. Each fact about it is computed when it is first needed."""
 
     def __init__(self, text: str, steps: float = inf, pause: Callable[[], None] | None = None) -> None:
-        """Take a text that may be searched in at most `steps`; `pause` is called every BETWEEN_PAUSES steps."""
+        """Prepare a text for searches of at most `steps` steps in all. `pause` is called every BETWEEN_PAUSES steps."""
         self._steps, self._pause = steps, pause
         self._until = max(0, steps - BETWEEN_PAUSES)
         if "[redacted" in text:
@@ -93,11 +94,11 @@ class Text:
             text = text.translate(_ASCII_DIGITS)
         self.text = text
         """The text with each masked value as one opaque word, so that masking creates no findings next to it. Digits of
-        other scripts, and full-width ones, are those of ASCII."""
+        other scripts, and full-width digits, are replaced by those of ASCII."""
 
         self.low = self.text.replace("İ", "i").lower()
-        """The text in lower case. Each character keeps its position: only İ would become two characters, so it is
-        replaced."""
+        """The text in lower case. Each character keeps its position: İ would become two characters, so it is replaced
+        before."""
 
     def spend(self, steps: int) -> None:
         """Use up `steps` steps, of about a microsecond each. Raises TooMuch if too few are left."""
@@ -108,13 +109,13 @@ class Text:
             self.rest()
 
     def rest(self) -> None:
-        """Pause, and begin to count towards the next pause."""
+        """Call the pause, and begin to count the steps towards the next one."""
         self._until = max(0, self._steps - BETWEEN_PAUSES)
         if self._pause:
             self._pause()
 
     def each(self, places: Iterable[T], steps: int) -> Iterator[T]:
-        """Yield the places, and spend `steps` for each of them. Raises TooMuch, as `spend` does."""
+        """Yield the places, and spend `steps` steps for each of them. Raises TooMuch, as `spend` does."""
         for place in places:
             self._steps -= steps
             if self._steps < self._until:
@@ -140,7 +141,7 @@ class Text:
 
     @fact
     def digit_lines(self) -> str:
-        """The lines that contain digits, in lower case. Only a word on these lines can be near a number."""
+        """The lines that contain digits, in lower case. A word near a number must be on one of these lines."""
         if not self.digits:
             return ""
         return "\n".join(line for line in self.low.split("\n") if _DIGIT.search(line))
@@ -174,7 +175,7 @@ class Text:
 
     @fact
     def has_letters_and_digits(self) -> bool:
-        """Return whether digits follow capital letters somewhere, as in `DE89` or `AB 12`."""
+        """Return whether digits follow capital letters somewhere in the text, as in `DE89` or `AB 12`."""
         return self.digits > 1 and LETTERS_AND_DIGITS.search(self.text) is not None
 
     def before(self, position: int) -> str:
@@ -188,18 +189,21 @@ class Text:
     def stands_alone(self, start: int, end: int) -> bool:
         """Return whether no letter, digit or underscore is directly before or after a place.
 
-        For an empty place, only the character before it counts.
+        If the place is empty, only the character before it is examined.
         """
         return not (_is_word(self.before(start)) or (end > start and _is_word(self.after(end))))
 
 
 Detector = Callable[[Text], Iterable[Place]]
-"""A function that yields the places of one kind, in order and without overlaps. Its time is linear in the text's
-length."""
+"""A function that yields the places of one kind, in order and without overlaps. It takes time in proportion to the
+text's length."""
 
 
 def apart(places: Iterable[Place]) -> list[Place]:
-    """Return places in order, without overlaps: of overlapping places, the one that begins first is kept."""
+    """Return places in order, without overlaps.
+
+    If places overlap, the one that begins first is kept; if they begin together, the shortest.
+    """
     kept: list[Place] = []
     for place in sorted(places):
         if not kept or place[0] >= kept[-1][1]:
@@ -219,12 +223,18 @@ def is_placeholder(value: str) -> bool:
 
 
 def is_random(value: str) -> bool:
-    """Return whether a key may be random: it has many different characters, and is no placeholder."""
+    """Return whether a key may be random: it has at least eight different characters and no repetitions.
+
+    Placeholders, and letters of one case, are not random.
+    """
     one_case = value.islower() or value.isupper()
     plain = one_case and not any(map(str.isdigit, value))
     return not plain and len(set(value)) >= 8 and not is_placeholder(value) and not _COUNTED.search(value)
 
 
 def _is_word(character: str) -> bool:
-    """Return whether a character continues a word. In scripts without spaces between words, letters do not."""
+    """Return whether a character continues a word.
+
+    Letters of scripts without spaces between words do not: a number or key ends before them.
+    """
     return character in {"_", OPAQUE} or (character.isalnum() and character < FIRST_WITHOUT_SPACES)

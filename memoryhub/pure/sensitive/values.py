@@ -1,4 +1,4 @@
-"""Decides whether a value after a keyword is a secret, or only a statement about one."""
+"""Decides whether a value after a keyword is a secret, or only a remark about a secret."""
 
 import math
 import re
@@ -41,16 +41,16 @@ sicher neu alt nie noch im der die das bei obligatoire requis vide oublié dans 
 vacía correcta en el una obrigatória errada correta vazia na um uma obbligatoria errata verplicht fout leeg wymagane
 """
 COMMON = frozenset(_COMMON_WORDS.split())
-"""Words that describe or replace a password, in the languages of the keywords."""
+"""Words that describe a password or are written in its place, in the languages of the keywords."""
 
 LEAST_DRAWN = 3.2
-"""The least entropy, in bits per character, of a value after a NAMED keyword: names and paths have less."""
+"""The least entropy, in bits per character, of a random value after a NAMED keyword. Names and paths have less."""
 
 _TIMES_LOGARITHM = [0.0, *(count * math.log2(count) for count in range(1, 2_049))]
-"""Each number of equal characters, times its logarithm."""
+"""For each number up to 2,048: the number times its logarithm."""
 
 LONGEST_ID = 14
-"""The most digits of an identifier or a timestamp; a longer number counts as random."""
+"""The most digits of an identifier or a timestamp. A number with more digits counts as random."""
 
 
 class Given(NamedTuple):
@@ -99,8 +99,10 @@ def _says_something_else(given: Given) -> bool:
 
 
 def is_token(value: str) -> bool:
-    """Return whether a value mixes letters and digits within its words. `db-credentials-2` and paths are names, not
-    secrets."""
+    """Return whether a value mixes letters and digits within its words.
+
+    `db-credentials-2` and paths do not: they are names, not secrets.
+    """
     if value.isalnum() and value.isascii():
         return len(value) >= 8 and _MIXED_PART.search(value) is not None
     if not _TOKEN_VALUE.fullmatch(value) or value.startswith(("/", "./", "~/")) or value.isdecimal() or "://" in value:
@@ -113,7 +115,7 @@ def is_token(value: str) -> bool:
 
 
 def is_drawn(value: str) -> bool:
-    """Return whether a value looks like random characters."""
+    """Return whether a value looks like random characters, so that it is a secret whatever its name is."""
     if not _DRAWN.fullmatch(value) or len(value) - len(value.translate(_NO_DIGITS)) < 2:
         return False
     if max(map(len, _SEPARATOR.split(value))) < 8 or not is_token(value):
@@ -142,8 +144,10 @@ def _is_password(given: Given) -> bool:
 
 
 def _is_word_as_password(given: Given) -> bool:
-    """Return whether a value without digits is a password: one word that describes none, or a phrase of four words or
-    more."""
+    """Return whether a value without digits is a password.
+
+    It is one word that stands alone and does not describe a password, or a phrase of at least four words.
+    """
     value = given.value.lower()
     if not value.isalpha() or _WORD_ENDING.search(value) or _IS_NAMED_ONLY.search(value):
         return given.phrase and value.count(" ") >= 3
@@ -151,6 +155,9 @@ def _is_word_as_password(given: Given) -> bool:
 
 
 def _stands_out(given: Given) -> bool:
-    """Return whether a value with letters and digits is surely meant as a secret."""
+    """Return whether a value is surely meant as a secret although only a space separates it from its keyword.
+
+    It has both letters and digits.
+    """
     value = given.value
     return given.ends and len(value) >= 6 and any(map(str.isdigit, value)) and any(map(str.isalpha, value))

@@ -1,7 +1,8 @@
-"""Blame: which version introduced each line of a memory. Versions are examined from the newest on, with bounded work.
+"""Blame: which version introduced each line of a memory. Versions are examined from the newest to the oldest, with
+bounded work.
 
 A line ends at a line feed. The last line of a text stays the same if only its line feed changes. Versions with the same
-text share the blame of the first of these versions.
+text share one blame, that of the first version with the text.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -16,10 +17,10 @@ TextOf = Callable[[str], str]
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A version, as blame needs it. `text` is the id of its text (None: redacted).
+    """A version, as blame needs it. `text` is the id of its text; None if the text is redacted.
 
-    If the version undid something, `back` are the ids of the older texts from which it took lines back. Deletions are
-    left out.
+    If the version undid something, `back` are the ids of the older texts from which it took lines back: the texts just
+    before the changes that it undid. Versions that only deleted the memory are left out.
     """
 
     number: int
@@ -28,11 +29,11 @@ class Version:
 
 
 class Origin(NamedTuple):
-    """Where a line comes from. Version `number` introduced the line, as its line `line`.
+    """Where a line comes from. Version `number` introduced it, as its line `line`.
 
-    In the text of the version `older` (0: there is none), the line was inserted at line `before` or just after it. If
-    texts between are redacted, any version from `since` on may have introduced the line. `known` is false if a version
-    earlier than the examined ones may have introduced it.
+    The previous text is that of version `older` (0: there is none). In that text, the line was inserted at line
+    `before` or just after it. If texts between these two versions are redacted, any version from `since` on may have
+    introduced the line. `known` is false if a version earlier than the examined ones may have introduced it.
     """
 
     number: int
@@ -46,8 +47,8 @@ class Origin(NamedTuple):
 def blame(versions: Sequence[Version], text_of: TextOf, work: Work, *, whole: bool = True) -> list[Origin]:
     """Return the Origin of each line of the last version, whose text must exist. `versions` are in order of time.
 
-    `text_of` returns the text with an id. `whole`: there was no version before the first one given. A line that an undo
-    took back has the origin that it had before.
+    `text_of` returns the text with an id. `whole`: there was no version before the first of `versions`. A line that an
+    undo took back has the origin that it had before.
     """
     first = first_places(versions)
     at = first[versions[-1].text or ""]
@@ -89,10 +90,11 @@ def _taken_back(
     text_of: TextOf,
     work: Work,
 ) -> Iterator[tuple[int, list[int]]]:
-    """Yield (place, lines) for each (id, place) in `older` from which `text` took lines back.
+    """Yield (place, lines taken) for each (id, place) in `older`: `text` took these lines back from that older text.
 
-    For each line of the older text, the yielded `lines` has the line in `text` (-1: none). Lines that came back become
-    -1 in the argument `lines`.
+    For each line of the older text, the yielded list has the number of the line in `text` (-1: not taken). Only lines
+    in `areas` can be taken back. Those that were become -1 in the argument `lines`, so that they are not searched for
+    again.
     """
     added = [line for area in areas for line in range(area[2], area[3]) if lines[line] >= 0]
     for id, place in older:
@@ -109,9 +111,10 @@ def _taken_back(
 
 
 def follow(versions: Sequence[Version], line: int, text_of: TextOf, work: Work) -> dict[int, int]:
-    """Return {version number: line} for the versions that contain the line `line` of the first version, from 1.
+    """Return {version number: number of the line} for the versions that contain the line `line` of the first version.
 
-    The first version introduced the line. `text_of` is called in order of time, until the line disappears.
+    Lines count from 1. The first version introduced the line. `text_of` is called in order of time, until the line
+    disappears.
     """
     if versions[0].text is None:
         return {}
@@ -149,7 +152,10 @@ def first_places(versions: Sequence[Version]) -> dict[str, int]:
 
 
 def texts_of_blame(versions: Sequence[Version]) -> list[str]:
-    """Return the ids of the texts that `blame` may need, mostly in the order in which `blame` asks for them."""
+    """Return the ids of the texts that `blame` may need, in the order in which it asks for them.
+
+    Around an undo, `blame` may ask in another order.
+    """
     first = first_places(versions)
     texts: list[str] = []
     places = {first[versions[-1].text or ""]}
@@ -164,7 +170,8 @@ def texts_of_blame(versions: Sequence[Version]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Before:
-    """The indexes of two versions with the previous text: the first one (`place`), and the last one (`nearest`)."""
+    """The indexes of two versions with the previous text: of the first version that had it (`place`), and of the last
+    one before the text changed (`nearest`)."""
 
     place: int
     nearest: int
@@ -179,15 +186,17 @@ def _with_text_before(versions: Sequence[Version], first: dict[str, int], at: in
 
 
 def _since(versions: Sequence[Version], at: int, low: int) -> int:
-    """Return the number of the first version that may have introduced a line.
+    """Return the number of the first version that may have introduced a line of the version at the index `at`.
 
-    The versions from index `low` up to `at` are redacted.
+    The versions from the index `low` up to `at` are redacted. If there are none, the result is the number of the
+    version at `at`.
     """
     return versions[low].number if low < at else versions[at].number
 
 
 def _found(origins: list[Origin | None], lines: list[int], area: Area, brought: Origin) -> int:
-    """Set `brought` as the origin of the lines of an area. Return how many of the lines are in the last version."""
+    """Set `brought` as the origin of the lines of an area. Return how many of these lines are still in the last
+    version."""
     i, i_end, j, j_end = area
     count = 0
     for place in range(j, j_end):
@@ -200,12 +209,12 @@ def _found(origins: list[Origin | None], lines: list[int], area: Area, brought: 
 
 
 def _back(versions: Sequence[Version], first: dict[str, int], at: int) -> list[tuple[str, int]]:
-    """Return the (id, place) of each text from which the version at the index `at` took lines back."""
+    """Return the (id, place) of each older text from which the version at the index `at` took lines back."""
     return [(id, first[id]) for id in versions[at].back if first.get(id, at) < at]
 
 
 def _known(lines: Iterable[int], areas: Sequence[Area]) -> dict[int, int]:
-    """Return {line: the same line's number in the old text} for `lines` of the new text, from 0.
+    """Return {line: number of the same line in the old text} for `lines` of the new text. Lines count from 0.
 
     Lines that the old text does not have are left out.
     """
@@ -221,7 +230,7 @@ def _known(lines: Iterable[int], areas: Sequence[Area]) -> dict[int, int]:
 
 
 def _moved(place: int, areas: Sequence[Area]) -> int | None:
-    """Return where an old line (counted from 0) is in the new text. None if it is not there."""
+    """Return where an old line (counted from 0) is in the new text; None if the new text does not have it."""
     shift = 0
     for i, i_end, _j, j_end in areas:
         if place < i:

@@ -1,4 +1,5 @@
-"""Follows lines of a memory through its later versions: lines that given versions added, or lines at given places."""
+"""Follows lines of a memory through its later versions: the lines that given versions added, or the lines at given
+places."""
 
 from collections.abc import Collection, Mapping, Sequence
 
@@ -8,10 +9,10 @@ from memoryhub.pure.text.line_sets import LineSet, Moves
 
 
 def carried(versions: Sequence[Version], added_by: Collection[int], text_of: TextOf, work: Work) -> dict[int, LineSet]:
-    """Return {version number: its lines that one of the versions in `added_by` added}.
+    """Return {version number: those lines of the version that one of the versions `added_by` added}.
 
     Lines count from 1. `versions` are consecutive and in order of time. All lines of the first text count as added by
-    the first version. Once `work` is used up, further versions are left out.
+    the first version. Once `work` is used up, all further versions are left out.
     """
     lines: dict[str, LineSet] = {}
     previous: str | None = None
@@ -35,10 +36,10 @@ def carried(versions: Sequence[Version], added_by: Collection[int], text_of: Tex
 def followed(
     versions: Sequence[Version], places: Mapping[str, tuple[int, Collection[int]]], text_of: TextOf, work: Work
 ) -> dict[str, LineSet]:
-    """Return {name: its lines in the last version that has a text}, from 1.
+    """Return {name: the numbers of its lines in the last version that has a text}. Lines count from 1.
 
-    `places` is {name: (version number, lines there)}. A set is empty if none of the lines is left, or if following them
-    takes too much work. A name is left out if its version has no text.
+    `places` is {name: (version number, lines in this version)}. A set is empty if none of the lines is left, or if it
+    takes too much work to follow them. A name is left out if its version has no text.
     """
     lines: dict[str, dict[str, LineSet]] = {}
     previous: str | None = None
@@ -60,8 +61,10 @@ def followed(
 
 
 def _taken_back(version: Version, lines: Mapping[str, LineSet], moves: Moves, text_of: TextOf, work: Work) -> LineSet:
-    """Return the lines that the version took back from older texts. `lines` has the lines of each older text by its
-    id."""
+    """Return the lines that the version took back from older texts.
+
+    `lines` has the lines of each older text by its id. `moves` leads from the previous text to the text of the version.
+    """
     found = LineSet()
     for back in version.back:
         if lines.get(back) and version.text is not None:

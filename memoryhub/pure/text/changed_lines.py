@@ -1,6 +1,6 @@
 """The changed lines between two consecutive texts of a memory.
 
-Only the part in which the texts differ is compared, after it was cut at lines that occur once in each text.
+Only the part in which the texts differ is compared. This part is first cut at lines that occur once in each text.
 """
 
 from collections.abc import Iterator
@@ -11,19 +11,20 @@ from memoryhub.pure.text.matching import Area, Budget, common_runs
 
 LINES_SEARCHED = 2_000_000
 PAIRS_SEARCHED = 1_000_000
-"""How many lines, and how many pairs of equal lines, are compared one by one in one blame."""
+"""How many lines, and how many pairs of equal lines, are compared one by one for one blame."""
 
 RUNS_KEPT = 300_000
 """How many runs of lines are kept while lines are followed through versions: some 50 MB."""
 
 SMALL = 1_500
-"""Stretches with at most this many characters are compared line by line at once."""
+"""Differing stretches with at most this many characters are compared line by line at once."""
 
 NEAR, PROBE = 6, 500
 """After a difference, NEAR lines of each text are searched for a place where PROBE characters are equal again."""
 
 STEP, CUT = 20, 200
-"""The work, in lines, of finding the next change; and how many characters count as one line of the search for a cut."""
+"""The work, in lines, that finding the next change costs; and how many characters count as one line of work in the
+search for a cut."""
 
 FIRST_STEP = 2048
 """The characters that the first step compares to find how long two texts are equal. Each further step is twice as
@@ -39,8 +40,10 @@ Block = tuple[int, int, int]
 
 @dataclass(slots=True)
 class Work:
-    """How much work comparisons may still do. `passed`: a stretch was counted as wholly replaced, because too little
-    work was left."""
+    """How much work comparisons may still do.
+
+    `passed`: a stretch was counted as wholly replaced, because too little work was left.
+    """
 
     lines: Budget = field(default_factory=lambda: Budget(LINES_SEARCHED))
     pairs: Budget = field(default_factory=lambda: Budget(PAIRS_SEARCHED))
@@ -48,13 +51,15 @@ class Work:
     passed: bool = False
 
     def keeps(self, runs: int) -> bool:
-        """If there is room for this many runs of lines, use up the room and return True. Otherwise return False."""
+        """If there is room for this many more runs of lines, use up the room and return True. Otherwise return
+        False."""
         enough = self.runs.take(runs)
         self.passed = self.passed or not enough
         return enough
 
     def takes(self, lines: int) -> bool:
-        """Use up the work of this many lines and return True. If too little is left, use nothing and return False."""
+        """Use up the work for this many lines and return True. If too little work is left, use nothing and return
+        False."""
         enough = self.lines.take(lines)
         self.passed = self.passed or not enough
         return enough
@@ -66,8 +71,10 @@ def ended(text: str) -> str:
 
 
 def changes(old: str, new: str, work: Work) -> list[Area]:
-    """Return the areas in which two `ended` texts differ. An area is old lines [first, end) and new lines [first,
-    end)."""
+    """Return the areas in which two `ended` texts differ.
+
+    An area is old lines [first, end) that became new lines [first, end), counted from 0.
+    """
     areas: list[Area] = []
     i = j = o = n = 0  # lines and characters already passed
     for old_start, new_start, count in [*_blocks(old, new, (0, len(old), 0, len(new)), work), (len(old), len(new), 0)]:
@@ -83,7 +90,7 @@ def changes(old: str, new: str, work: Work) -> list[Area]:
 
 
 def _blocks(old: str, new: str, area: Area, work: Work, depth: int = 0) -> Iterator[Block]:
-    """Yield the blocks of whole lines that an area has in both texts, in order."""
+    """Yield the blocks of whole lines that both texts have within an area, in order."""
     o, o_end, n, n_end = area
     head, tail = _common_start(old, new, area), 0
     if head:
@@ -106,7 +113,7 @@ def _blocks(old: str, new: str, area: Area, work: Work, depth: int = 0) -> Itera
 
 
 def _equal_again(old: str, new: str, area: Area) -> Block | None:
-    """Return the nearest block at which the texts are equal again, for at least PROBE characters. None if none is
+    """Return the nearest block from which on at least PROBE characters of both texts are equal again. None if none is
     near."""
     o, o_end, n, n_end = area
     old_next, new_next = old.find("\n", o) + 1, new.find("\n", n) + 1
@@ -148,7 +155,10 @@ def _far_apart(old: str, new: str, area: Area, work: Work, depth: int) -> Iterat
 
 
 def _cut(old: str, new: str, area: Area) -> Block | None:
-    """Return a common block around a line that occurs once in each text, if the block is worth its cost."""
+    """Return a common block around a line that occurs once in each text; None if no such block is as long as its cost.
+
+    The cost is how many characters can no longer be matched once the block is fixed.
+    """
     o, o_end, n, n_end = area
     most = min(o_end - o, n_end - n)
     for sixteenths in TRIES:
@@ -168,7 +178,7 @@ def _cut(old: str, new: str, area: Area) -> Block | None:
 
 
 def _once(old: str, new: str, area: Area, start: int, end: int) -> int:
-    """Return the offset in the new text of the old line [start, end); -1 unless it occurs once in each text."""
+    """Return the offset in the new text of the old line [start, end); -1 unless this line occurs once in each text."""
     o, o_end, n, n_end = area
     line = old[start - 1 : end]
     found = new.find(line, max(n - 1, 0), n_end)
@@ -198,7 +208,8 @@ def _line_by_line(old: str, new: str, area: Area, work: Work) -> Iterator[Block]
 
 
 def _common_start(old: str, new: str, area: Area, known: int = 0) -> int:
-    """Return how many characters are equal at the start, in whole lines. The first `known` are known to be equal."""
+    """Return how many characters of the texts are equal at the start, in whole lines. The first `known` characters are
+    known to be equal."""
     o, o_end, n, n_end = area
     most = min(o_end - o, n_end - n)
     same, step = known, FIRST_STEP
@@ -212,7 +223,7 @@ def _common_start(old: str, new: str, area: Area, known: int = 0) -> int:
 
 
 def _common_end(old: str, new: str, area: Area) -> int:
-    """Return how many characters are equal at the end, in whole lines."""
+    """Return how many characters of the texts are equal at the end, in whole lines."""
     o, o_end, n, n_end = area
     most = min(o_end - o, n_end - n)
     same, step = 0, FIRST_STEP

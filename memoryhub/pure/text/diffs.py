@@ -10,7 +10,8 @@ from typing import Literal
 from memoryhub.pure.text.matching import Area, Budget, Work, common_runs, cost_of_matching, differing, size_of, slid
 
 MATCHING_PAIRS = 200_000
-"""How many pairs of equal lines one comparison examines, and how many pairs of equal words in all its lines."""
+"""How many pairs of equal lines one comparison examines, and how many pairs of equal words in all its lines
+together."""
 
 PAIRING_WORK = 400_000
 """How many words are compared to find which removed line became which added line."""
@@ -19,7 +20,7 @@ REQUEST_WORK = 600_000
 """The work of all comparisons in one request: enough for three rewritten texts of 100 KB, or for dozens of edits."""
 
 SIMILAR = 0.4
-"""Two lines whose likeness is not above this count as wholly changed: their words are not marked."""
+"""Two lines whose likeness is not above this number count as wholly changed: their words are not marked."""
 
 Kind = Literal["same", "added", "removed", "changed"]
 Where = tuple[int, int, int]
@@ -28,7 +29,7 @@ Where = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A piece of a line, marked if the other side does not have it."""
+    """A piece of a line. It is marked if the line on the other side does not have it."""
 
     text: str
     marked: bool
@@ -36,8 +37,10 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A line of one side, or a pair of lines. Numbers count from one. The number and the spans of a side without a line
-    are None."""
+    """A line of one side, or a pair of lines. Numbers count from one.
+
+    If a side has no line, its number and its spans are None.
+    """
 
     kind: Kind
     old_number: int | None
@@ -48,7 +51,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Equal lines that are not shown: the old and new number of the first one, and how many there are."""
+    """Equal lines that are not shown: the old and the new number of the first of them, and how many there are."""
 
     old_first: int
     new_first: int
@@ -86,10 +89,10 @@ def compare(
     work: Work | None = None,
     areas: Sequence[Area] | None = None,
 ) -> Diff:
-    """Return the comparison of two texts, with `context` equal lines around each change (None: all of them).
+    """Return the comparison of two texts, with `context` equal lines around each change (None: with all equal lines).
 
     Lines end at line feeds only. `ignore_whitespace` ignores all white space, as `git diff -w` does. The cost of
-    matching lines and words is taken from `work`. `areas` are the areas in which the texts differ, if they are known.
+    matching lines and words is taken from `work`. `areas` are the areas in which the texts differ, if these are known.
     """
     texts = _Texts(old.split("\n"), new.split("\n"), ignore_whitespace)
     old_no_newline, new_no_newline = _drop_end(texts.old), _drop_end(texts.new)
@@ -114,15 +117,17 @@ def compare(
 
 
 def opened(work: Work, old: str, new: str, *, ignore_whitespace: bool = False, context: int | None = 3) -> Diff | None:
-    """Return the comparison of two texts. None if too little of the request's `work` is left; the page then shows
-    the comparison closed."""
+    """Return the comparison of two texts.
+
+    Return None if too little of the request's `work` is left: the page then shows the comparison closed.
+    """
     if not work.opens(cost(old, new)):
         return None
     return compare(old, new, ignore_whitespace=ignore_whitespace, context=context, work=work)
 
 
 def cost(old: str, new: str) -> int:
-    """Return the estimated cost of a comparison. The cost of examining pairs of lines is not included."""
+    """Return the estimated cost of a comparison of two texts, without the cost of examining pairs of lines."""
     characters, lines = size_of((old, new))
     return characters // 2 + 4 * lines
 
@@ -133,7 +138,7 @@ def counts(old: str, new: str) -> tuple[int, int]:
 
 
 def counts_within(work: Work, old: str, new: str) -> tuple[int, int] | None:
-    """Return how many lines were added and how many removed. None if too little of the request's `work` is left."""
+    """Return how many lines were added and how many removed; None if too little of the request's `work` is left."""
     if not work.opens(cost_of_matching(old, new)):
         return None
     budget = Budget(MATCHING_PAIRS)
@@ -154,8 +159,10 @@ def split(diff: Diff) -> Iterator[Row | Gap]:
 
 
 def unified(diff: Diff) -> Iterator[Row | Gap]:
-    """Yield the rows for a view in one column. The removed lines of a change come first, then the added ones; no row is
-    `changed`."""
+    """Yield the rows for a view in one column.
+
+    The removed lines of a change come first, then the added lines; no row is `changed`.
+    """
     added: list[Row] = []
     for part in diff.parts:
         if isinstance(part, Gap) or part.kind == "same":
@@ -171,8 +178,8 @@ def unified(diff: Diff) -> Iterator[Row | Gap]:
 
 
 def shortened(diff: Diff, most: int) -> tuple[Diff, int]:
-    """Return a comparison with only the first `most` rows of its view in one column, and the number of other
-    rows."""
+    """Return a comparison with only the first `most` rows of its view in one column, and the number of rows that were
+    left out."""
     rows = tuple(unified(diff))
     return replace(diff, parts=rows[:most]), max(0, len(rows) - most)
 
@@ -197,7 +204,10 @@ def _drop_end(lines: list[str]) -> bool:
 
 
 def _changes(texts: _Texts, budget: Budget, old_no_newline: bool, new_no_newline: bool) -> list[Area]:
-    """Return the areas that differ, in order. A last line without a line feed differs from the same line with one."""
+    """Return the areas that differ, in order.
+
+    If only one text lacks the final line feed, its last line differs from every other line.
+    """
     old, new = texts.old, texts.new
     if texts.ignore_whitespace:
         old, new = [_without_space(line) for line in old], [_without_space(line) for line in new]
@@ -230,8 +240,10 @@ def _parts(texts: _Texts, changes: Sequence[Area], context: int | None) -> Itera
 
 
 def _equal(texts: _Texts, where: Where, top: int | None, bottom: int | None) -> Iterator[Row | Gap]:
-    """Yield equal lines: the first `top`, a gap, and the last `bottom`. If `top` or `bottom` is None, yield all
-    lines."""
+    """Yield equal lines: the first `top`, a gap, and the last `bottom`.
+
+    If `top` or `bottom` is None, yield all lines. A gap of one line is shown as the line.
+    """
     i, i_end, j = where
     count = i_end - i
     hidden = 0 if top is None or bottom is None else count - top - bottom
@@ -254,7 +266,8 @@ def _plain(line: str) -> tuple[Span, ...]:
 
 
 def _changed(texts: _Texts, area: Area) -> Iterator[Row]:
-    """Yield the rows of a change. Similar lines are paired."""
+    """Yield the rows of a change. Similar lines are paired; the lines between these pairs are put side by side, in
+    order."""
     i, i_end, j, j_end = area
     old, new = [_Words(line) for line in texts.old[i:i_end]], [_Words(line) for line in texts.new[j:j_end]]
     x = y = 0
@@ -268,7 +281,7 @@ def _changed(texts: _Texts, area: Area) -> Iterator[Row]:
 
 
 def _unmarked(texts: _Texts, i: int | None, j: int | None) -> Row:
-    """Return a row without marked words: of an old line, of a new line, or of both."""
+    """Return a row without marked words, for an old line, a new line, or both."""
     old = None if i is None else _plain(texts.old[i])
     new = None if j is None else _plain(texts.new[j])
     kind: Kind = "added" if i is None else "removed" if j is None else "changed"
@@ -303,13 +316,17 @@ class _Words:
         self.letters = sum(map(len, self.distinct))
 
     def likeness(self, other: "_Words") -> float:
-        """Return how alike two lines are, from 0 to 1: the share of letters that are in words of both lines."""
+        """Return how alike two lines are, from 0 to 1: the share of their letters that are in words which both lines
+        have."""
         letters = self.letters + other.letters
         return 2 * sum(map(len, self.distinct & other.distinct)) / letters if letters else 0
 
 
 def _became(old: Sequence[_Words], new: Sequence[_Words], budget: Budget) -> list[tuple[int, int]]:
-    """Return the best pairing of similar lines as pairs (old, new), in order."""
+    """Return the best pairing of similar lines as pairs (old, new), in order.
+
+    If this is too much work, similar lines at the same place are paired.
+    """
     if len(old) == 1 == len(new) or not budget.take(len(new) * sum(10 + len(words.distinct) for words in old)):
         together = range(min(len(old), len(new)))
         return [(step, step) for step in together if old[step].likeness(new[step]) > SIMILAR]
@@ -338,7 +355,8 @@ def _path(best: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
 
 
 def _marked(old: Sequence[str], new: Sequence[str], texts: _Texts) -> tuple[tuple[Span, ...], tuple[Span, ...]]:
-    """Return the spans of two lines, marked where their words differ."""
+    """Return the spans of two lines, marked where their words differ. Blanks between two marked words are marked
+    too."""
     kept_old, kept_new = [False] * len(old), [False] * len(new)
     for i, j, count in common_runs(old, new, texts.words):
         inside = i and j and i + count < len(old) and j + count < len(new)

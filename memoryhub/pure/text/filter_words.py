@@ -13,7 +13,7 @@ _MOMENT = re.compile(rf"\d{{4}}-\d{{2}}-\d{{2}}T{_TIME.pattern}", re.ASCII)
 _COUNT = re.compile(r"[1-9]\d{0,5}", re.ASCII)
 
 NOT = "-"
-"""The character before the key of a filter that leaves out everything with its value."""
+"""The character before the key of a filter that leaves out everything with the filter's value."""
 
 UNREVIEWED, FLAGGED, PINNED, HELD, FINDING = "unreviewed", "flagged", "pinned", "held", "finding"
 SEVERAL_AGENTS, MINE, UNASSIGNED = "several-agents", "mine", "unassigned"
@@ -51,7 +51,8 @@ PHRASES = {
 """The phrases without a name or a number, and the filters that they mean."""
 
 VERBS = frozenset(("written", "changed", "deleted"))
-"""The words that may precede “by” and a name."""
+"""{verb of VERBS that a page knows: (key, value)}: the filter that it adds to the filter of the author. None: it adds
+no filter."""
 
 Verbs = Mapping[str, tuple[str, str] | None]
 """{verb of VERBS that a page knows: the filter (key, value) that it adds to that of the author}. None: the verb adds no
@@ -61,12 +62,12 @@ ONE = frozenset(("a", "an", "one"))
 UNITS = {"hour": "h", "hours": "h", "day": "d", "days": "d", "week": "w", "weeks": "w"}
 MOST_WORDS_OF_A_NAME = 4
 LONGEST_PHRASE = 4 + MOST_WORDS_OF_A_NAME
-"""The most words that can mean one filter: “not written by” or “not older than” and what follows."""
+"""The most words that can mean one filter: “not written by” or “not older than”, and the words after it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """One word or quoted phrase. `written` is how it was typed, with its key and quotes."""
+    """One word, or one phrase in quotes. `written` is how it was typed, with its key and quotes."""
 
     written: str
     text: str
@@ -80,9 +81,9 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A filter: its key, its value, and the words typed for it.
+    """A filter: its key, its value, and the words that were typed for it.
 
-    The key may begin with NOT. The key of a word to search for is empty.
+    The key may begin with NOT. The key of a plain word to search for is empty.
     """
 
     key: str
@@ -91,7 +92,7 @@ class Term:
 
 
 Found = tuple[str, str, int]
-"""The key and value of a filter, and the number of its words."""
+"""The key and the value of a filter, and the number of the words that mean it."""
 
 Names = Callable[[Sequence[str]], tuple[str, str, int] | None]
 """A function that takes the words after “by”. If they begin with the name of an author, it returns the key and value of
@@ -99,7 +100,8 @@ the filter for this author, and the number of words of the name; else None."""
 
 
 def words_in(typed: str) -> Iterator[Word]:
-    """Yield the words of a filter, in order. A comma after `key:value` or after quotes is left out."""
+    """Yield the words that were typed into a filter, in order. A comma after `key:value` or after a word in quotes is
+    no part of that word."""
     for match in _WORD.finditer(typed):
         negation, key, quoted, plain = match.groups()
         written = match[0]
@@ -123,7 +125,8 @@ def as_value(value: str) -> str:
 def understood(words: Sequence[Word], keys: Container[str], names: Names, verbs: Verbs) -> list[Word | Term]:
     """Return the words in order, with filters in place of the phrases that mean one.
 
-    Only phrases whose key is in `keys` are understood, and nothing in quotes. A verb before “by” must be in `verbs`.
+    Only phrases whose key is in `keys` are understood, and nothing in quotes. A verb before “by” that is not in `verbs`
+    remains a word.
     """
     parts: list[Word | Term] = []
     at = 0
@@ -140,8 +143,10 @@ def understood(words: Sequence[Word], keys: Container[str], names: Names, verbs:
 
 
 def _parts(found: Found, typed: Sequence[Word], verbs: Verbs) -> list[Word | Term]:
-    """Return the words `typed` as filters. They mean the filter `found`, perhaps after a verb and “by”, as in “approved
-    by Ada”."""
+    """Return the words `typed` as filters. They mean the filter `found`.
+
+    A verb and “by” may come first, as in “approved by Ada”: the verb becomes a filter or a word of its own.
+    """
     key, value, _count = found
     at = 1 if typed[0].text.lower() == "not" else 0
     verb = typed[at].text.lower()
@@ -157,7 +162,7 @@ def _written(words: Sequence[Word]) -> str:
 
 
 def is_understood(typed: str) -> bool:
-    """Return whether a text could contain a phrase, whichever names exist."""
+    """Return whether a text could contain a phrase that means a filter, whatever names exist."""
     parts = understood(list(words_in(typed)), _EVERY_KEY, lambda words: ("agent", words[0], 1), {})
     return any(isinstance(part, Term) for part in parts)
 
@@ -188,7 +193,7 @@ def _negated(words: Sequence[Word], names: Names) -> Found | None:
 
 
 def _phrase(words: Sequence[Word], names: Names) -> Found | None:
-    """Return the filter that the first words mean, or None if they mean none."""
+    """Return the filter that the first words mean; None if they mean no filter."""
     plain = [word.text.lower() for word in words[:3] if word.is_plain]
     if not words[0].is_plain:
         return None
@@ -208,7 +213,8 @@ def _phrase(words: Sequence[Word], names: Names) -> Found | None:
 
 
 def _author(words: Sequence[Word], names: Names) -> Found | None:
-    """Return the author whose name the words begin with; a name in quotes is one word."""
+    """Return the filter for the author with whose name the words begin; None if there is none. A name in quotes is one
+    word."""
     if words[0].key is not None:
         return None
     if words[0].is_quoted:
@@ -237,8 +243,10 @@ def _place_or_time(first: str, words: Sequence[Word]) -> Found | None:
 
 
 def _edge(first: str, words: Sequence[Word]) -> Found | None:
-    """Return the filter that `words` mean after the word `first`, such as “since”, if they begin with a day; else
-    None."""
+    """Return the filter that a day means after the word `first`; None if `words` do not begin with a day.
+
+    After “since” it is the filter for the start, otherwise for the end.
+    """
     second = words[0].text
     if _MOMENT.fullmatch(second):
         return "from" if first == "since" else "to", second, 2
@@ -251,7 +259,8 @@ def _edge(first: str, words: Sequence[Word]) -> Found | None:
 
 
 def _length(words: Sequence[Word]) -> str | None:
-    """Return the length that the first two words name, such as 7d for “7 days” and 1w for “a week”. None: no length."""
+    """Return the length of time that the first two words name, such as 7d for “7 days” and 1w for “a week”; None if
+    they name none."""
     if len(words) < 2 or not (words[0].is_plain and words[1].is_plain):
         return None
     count, unit = words[0].text.lower(), UNITS.get(words[1].text.lower())

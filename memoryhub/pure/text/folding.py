@@ -1,7 +1,7 @@
 """Folds texts for search, and maps the positions found back to the original text.
 
-A text is folded by NFKC and then by case, so that `ＡＢＣ`, `abc` and `Abc` are equal. This can change its length,
-but not its lines. A match always covers whole characters of the original, with their marks.
+A text is folded by NFKC and then by case, so that `ＡＢＣ`, `abc` and `Abc` are equal. Folding can change the length of a
+text (`ß` becomes `ss`), but not its lines. A match always covers whole characters of the original, with their marks.
 """
 
 import unicodedata
@@ -12,13 +12,13 @@ from itertools import accumulate, pairwise
 from string import ascii_lowercase
 
 PIECE = 512
-"""How many characters are normalised at once: the work grows with the square of the number of consecutive marks."""
+"""How many characters are normalised at once. The work grows with the square of the number of marks in a row."""
 
 MOST_COUNTED = 100
-"""How many lines with a word are counted in a text."""
+"""The most lines with a word that are counted in one text."""
 
 LONGEST_LINE, BEFORE_FOUND = 320, 80
-"""How many characters of a longer line are shown, and how many of them before the first match."""
+"""How many characters of a line that is longer are shown, and how many of these are before the first match."""
 
 # Characters that join the previous letter without being marks: vowel signs of Indian scripts, and parts of Hangul.
 _JOINING = frozenset(
@@ -33,14 +33,16 @@ Span = tuple[int, int]
 
 
 class Whole(str):
-    """A folded word that is found only where no other letter of English is beside it."""
+    """A folded word that is found only where no other English letter is beside it."""
 
     __slots__ = ()
 
 
 def find(folded: str, word: str, start: int = 0) -> int:
-    """Return the position of a folded word in a folded text, from `start` on, or -1. A Whole is found only as a whole
-    word."""
+    """Return the position of a folded word in a folded text, from `start` on; -1 if it is not there.
+
+    A Whole is found only as a whole word.
+    """
     at = folded.find(word, start)
     if not isinstance(word, Whole):
         return at
@@ -61,7 +63,10 @@ def fold(text: str) -> str:
 
 
 def pieces(line: str) -> Iterator[str]:
-    """Yield a line in pieces that can be folded separately."""
+    """Yield a line in pieces that can be folded separately.
+
+    Where possible, they are cut before a character that does not join the one before it.
+    """
     start = 0
     while len(line) - start > PIECE:
         end = next((end for end in range(start + PIECE, start, -1) if begins(line[end])), start + PIECE)
@@ -80,8 +85,10 @@ def begins(character: str) -> bool:
 
 
 def spans(line: str, words: Sequence[str], most: int = 100) -> list[Span]:
-    """Return the columns at which a line has the folded words: at most `most`, in order. Overlapping matches are
-    joined."""
+    """Return the columns at which a line has the folded words: at most `most` matches, in order.
+
+    Matches that touch or overlap are joined.
+    """
     folded = fold(line)
     found = sorted(place for word in words for place in _places(folded, word, most))
     return joined(_originals(line, folded, found[:most]))
@@ -99,7 +106,8 @@ def joined(found: Sequence[Span]) -> list[Span]:
 
 
 def found_lines(text: str, words: Sequence[str]) -> tuple[list[list[int]], bool]:
-    """Return for each word the lines that contain it, from 0, and whether counting stopped early."""
+    """Return two values: for each word the lines that contain it, counted from 0; and whether counting stopped
+    early."""
     folded, over = fold(text), False
     numbers = []
     for word in words:
@@ -123,7 +131,8 @@ def _lines_with(folded: str, word: str) -> Iterator[int]:
 
 
 def chosen_lines(numbers: Sequence[Sequence[int]], most: int) -> list[int]:
-    """Return the numbers of at most `most` lines to show: the first match of each word, then the first other lines."""
+    """Return the numbers of at most `most` matching lines to show, in order: the first match of each word, then the
+    first other lines."""
     firsts = [of_word[0] for of_word in numbers if of_word]
     rest = sorted({number for of_word in numbers for number in of_word})
     return sorted(list(dict.fromkeys([*firsts, *rest]))[:most])
@@ -150,7 +159,7 @@ def _places(folded: str, word: str, most: int) -> Iterator[Span]:
 
 
 def _originals(line: str, folded: str, found: Sequence[Span]) -> list[Span]:
-    """Return `found`, which are columns in the folded form of a line, as columns in the line itself."""
+    """Return `found`, which are columns in the folded form of a line, as columns of the original line."""
     # Folding the case never shortens a line: with its length unchanged, every character is in its place.
     if not found or (len(folded) == len(line) and (line.isascii() or unicodedata.is_normalized("NFKC", line))):
         return list(found)
@@ -160,7 +169,8 @@ def _originals(line: str, folded: str, found: Sequence[Span]) -> list[Span]:
 
 @dataclass(slots=True)
 class _Places:
-    """Where the pieces of a line begin, in the line and in its folded form."""
+    """Where the pieces of a line begin, in the line and in its folded form. A piece is examined further only when it is
+    needed."""
 
     parts: list[str]
     starts: list[int]
@@ -191,7 +201,10 @@ class _Places:
         return piece, position - self.folded_starts[piece]
 
     def _inner(self, piece: int) -> tuple[list[int], list[int]]:
-        """Return where each character begins, in the piece and in its folded form. Both lists end with the length."""
+        """Return where each character of a piece (with its marks) begins: in the piece, and in its folded form.
+
+        Both lists end with the length.
+        """
         if piece not in self.inner:
             part = self.parts[piece]
             originals = [at for at, character in enumerate(part) if at == 0 or begins(character)] + [len(part)]

@@ -1,4 +1,5 @@
-"""Hunks: the areas of lines in which two texts differ. A text can also be made with only some of them."""
+"""Hunks: the areas of lines in which one text differs from another. A text can also be made with only some of the
+hunks."""
 
 from collections.abc import Collection, Iterator, Sequence
 
@@ -31,7 +32,7 @@ def with_some(old: str, new: str, left_out: Collection[int]) -> str:
 def had(old: str, new: str, made: str) -> list[bool] | None:
     """Return for each hunk of two texts whether the text `made` has it.
 
-    Return None if `made` is not the old text with some hunks, or if it takes too long to find out.
+    `made` must be the old text with some of the hunks. Return None if it is not, or if it takes too long to find out.
     """
     missing = _missing_end(old, new)
     before, after, lines = (lines_of(text + missing) for text in (old, new, made))
@@ -48,14 +49,17 @@ def had(old: str, new: str, made: str) -> list[bool] | None:
 
 
 def _missing_end(old: str, new: str) -> str:
-    """Return the line feed to add to both texts if both lack it at their end; otherwise ""."""
+    """Return the line feed to add to both texts if both lack one at their end; otherwise "".
+
+    Without it, their last lines would differ from equal lines in the middle of a text.
+    """
     return "\n" if old and new and not old.endswith("\n") and not new.endswith("\n") else ""
 
 
 def _further(
     reached: dict[int, tuple[bool, ...]], steps: Sequence[tuple[list[str], bool]], lines: Sequence[str]
 ) -> Iterator[tuple[int, tuple[bool, ...]]]:
-    """Yield (position, decisions) for each position in `lines` that one more step reaches.
+    """Yield (position, decisions) for each position in `lines` that is reached by one more step.
 
     `reached` is {position before the step: decisions so far}. `steps` has (lines, decision) of each possible step.
     """

@@ -1,4 +1,5 @@
-"""Shortens calls that changed nothing, before they are stored. A large input is stored in part, with its size.
+"""Shortens the input of calls that changed nothing, before it is stored. Of a large input, only a part is stored, with
+the size.
 
 Otherwise refused calls could fill the disk. No digest of the whole is stored, because it could confirm guesses at a
 text that is erased later.
@@ -10,13 +11,14 @@ from collections.abc import Collection
 from typing import Any
 
 MOST = 4_096
-"""How many bytes of the input are stored for a call that changed nothing, and of a listing, as ASCII-escaped JSON."""
+"""How many bytes, as ASCII-escaped JSON, are stored of the input of a call that changed nothing, and of a directory's
+listing."""
 _LEAST = 256
-"""A string of at most this many characters stays whole within an answer."""
+"""A string of at most this many characters is not shortened within an answer."""
 
 _NEAR = 512
 _PIECES = tuple(map(re.compile, (r"\n", r"(?<=[.!?])\s|(?<=[。！？])", r"\s", r"\W")))
-"""Where a line, a sentence, a word and at least a part of a word end."""
+"""Where a line, a sentence or a word ends, or at least a part of a word."""
 
 _END = re.compile(r"… \[kept in part: ([0-9,]+) bytes\]\Z")
 
@@ -24,10 +26,10 @@ _to_json = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
 
 
 def in_part(text: str, whole: Collection[str] = ()) -> str:
-    """Return the JSON text of an input as it is stored, with at most about MOST bytes. Parameters in `whole` are kept.
+    """Return the JSON text of an input as it is stored, with at most about MOST bytes.
 
-    A shortened input becomes an array of two objects: the rest of the input, and the size of the original in bytes. An
-    agent cannot send an array.
+    The parameters in `whole` are not shortened and do not count. A shortened input becomes an array of two objects:
+    what is kept of the input, and the size of the original in bytes. An agent cannot send an array.
     """
     if len(text) <= MOST:
         return text
@@ -48,7 +50,8 @@ def in_part(text: str, whole: Collection[str] = ()) -> str:
 
 
 def _cut(value: Any, room: int) -> Any:
-    """Return a value that takes at most `room` bytes of JSON. A longer string is cut; another value becomes None."""
+    """Return a value that takes at most `room` bytes of JSON. A longer string is cut; any other longer value becomes
+    None."""
     if len(_to_json(value)) <= room:
         return value
     return cut(value, room) if isinstance(value, str) and room > 2 else None
@@ -57,7 +60,7 @@ def _cut(value: Any, room: int) -> Any:
 def cut(value: str, room: int) -> str:
     """Return the beginning of a string, in at most `room` bytes of JSON.
 
-    If possible, it ends with a line, a sentence or a word, because an erasure would not find half a name.
+    If possible, it ends at the end of a line, a sentence or a word: an erasure would not find half a name.
     """
     kept = _begin(value, room)
     return kept if kept == value else kept[: _end_of_a_piece(kept)]
@@ -71,7 +74,7 @@ def _begin(value: str, room: int) -> str:
 
 
 def _end_of_a_piece(text: str) -> int:
-    """Return where the last complete piece of a text ends, near its end."""
+    """Return where the last complete piece of a text ends, at most _NEAR characters before the end of the text."""
     start = max(0, len(text) - _NEAR)
     for piece in _PIECES:
         ends = [found.start() for found in piece.finditer(text, start)]
@@ -81,7 +84,7 @@ def _end_of_a_piece(text: str) -> int:
 
 
 def parts(value: Any) -> tuple[Any, int | None]:
-    """Return the stored input, and the bytes of its original (None: the input was not shortened)."""
+    """Return the stored part of an input, and the size of the original in bytes (None: the input was not shortened)."""
     summary = value[1] if isinstance(value, list) and len(value) == 2 else None
     if isinstance(summary, dict) and summary.get("kept_in_part") is True and isinstance(summary.get("bytes"), int):
         return value[0], summary["bytes"]
@@ -89,15 +92,16 @@ def parts(value: Any) -> tuple[Any, int | None]:
 
 
 def of_parts(kept: Any, size: int) -> list[Any]:
-    """Return what is stored for a shortened input: `kept`, the part that was kept, and `size`, the bytes of the
-    whole."""
+    """Return what is stored for a shortened input: `kept`, the part that was kept, and `size`, the bytes of the whole
+    input."""
     return [kept, {"kept_in_part": True, "bytes": size}]
 
 
 def short_answer(answer: str, quoted: str) -> str:
-    """Return an answer as it is stored. In a long answer, the string `quoted` is replaced, and then the end is cut.
+    """Return an answer as it is stored.
 
-    `whole_answer` puts the quoted string back.
+    In a long answer, a mark replaces the string `quoted`, and then the end is cut. `whole_answer` puts the quoted
+    string back.
     """
     if len(answer) > MOST and len(quoted) > _LEAST:
         answer = answer.replace(quoted, mark(quoted))
@@ -107,7 +111,8 @@ def short_answer(answer: str, quoted: str) -> str:
 def short_listing(answer: str) -> str:
     """Return the listing of a directory as it is stored.
 
-    A long listing is cut after a complete line, within MOST bytes of JSON. The size of the whole then follows.
+    A long listing is cut after the last complete line within MOST bytes of JSON, and the size of the whole listing is
+    added. No path is cut in the middle, because a redaction would not find a part of a path.
     """
     if len(answer) <= MOST and len(_to_json(answer)) <= MOST:
         return answer
@@ -115,7 +120,7 @@ def short_listing(answer: str) -> str:
 
 
 def whole_answer(kept: str, quoted: str) -> str:
-    """Return the stored answer `kept` with the string `quoted` in place of its mark."""
+    """Return the answer that `short_answer` shortened to `kept`, with the string `quoted` in place of its mark."""
     return kept.replace(mark(quoted), quoted) if len(quoted) > _LEAST else kept
 
 
@@ -125,7 +130,8 @@ def is_cut(kept: str) -> bool:
 
 
 def size_of_cut(kept: str, in_part: bool) -> str | None:
-    """Return the size in bytes of an answer that was cut; None if it is stored whole.
+    """Return the size in bytes of the whole answer of which the stored one is the beginning; None if it is stored
+    whole.
 
     `in_part`: the input of the call is kept in part. Only then is the answer of a refused call cut.
     """
@@ -134,7 +140,7 @@ def size_of_cut(kept: str, in_part: bool) -> str | None:
 
 
 def mark(quoted: str) -> str:
-    """Return the mark for a string: its beginning and its length."""
+    """Return the mark that replaces a string: the string's beginning and its length."""
     return cut(quoted, _LEAST) + _kept_in_part(quoted)
 
 

@@ -1,4 +1,4 @@
-"""Finds lines of a text again in later texts, and whether a change keeps them as they are."""
+"""Whether some lines of a text are kept as they are in a changed text, and where they are in later texts."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -8,7 +8,7 @@ from memoryhub.pure.text.line_sets import LineSet, Moves
 
 
 def are_kept(old: str, new: str, lines: Sequence[int], work: Work) -> bool:
-    """Return whether the new text keeps these lines of the old text (from 1, in order) together and unchanged.
+    """Return whether the new text has these lines of the old text (numbers from 1, in order) unchanged and together.
 
     Also False if it takes too much work to find out.
     """
@@ -17,9 +17,9 @@ def are_kept(old: str, new: str, lines: Sequence[int], work: Work) -> bool:
 
 
 def where(old: str, new: str, lines: Sequence[int], work: Work) -> list[int]:
-    """Return the numbers in the new text of `lines` of the old text (from 1), or of the lines that replaced them.
+    """Return the numbers that `lines` (numbers of the old text, from 1) have in the new text.
 
-    With too little work left, further lines may be included.
+    Lines that replaced some of them are included. With too little work left, further lines may be included.
     """
     areas = changes(ended(old), ended(new), work)
     before = LineSet.of(lines)
@@ -30,7 +30,8 @@ def where(old: str, new: str, lines: Sequence[int], work: Work) -> list[int]:
 def where_in_last(texts: Sequence[str], lines: Sequence[int], work: Work) -> list[int]:
     """Return the numbers that `lines` of the first text have in the last text.
 
-    The lines are followed through the texts between. If none is left, the first and the last text are compared.
+    The lines are followed through the texts between. If none of them is left on this way, the first text is compared
+    with the last text.
     """
     now = lines
     for old, new in pairwise(texts):

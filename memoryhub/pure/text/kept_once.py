@@ -1,4 +1,4 @@
-"""Stores the input of a call without the text that its memory version has, too.
+"""Stores the input of a call without the text that is also stored in its memory version.
 
 A mark says where the text was. JSON never begins with this mark, so an input that was stored whole is read as it is.
 """
@@ -16,13 +16,14 @@ LEAST = 64
 
 _STORED = re.compile(r"@([1-9][0-9]{0,9}):([^\n]*)\n", re.ASCII)
 _KEY = '"file_text":'
-"""It is a key wherever it occurs, because the quotation marks within a string are escaped."""
+"""In the input, this text is always a key, because the quotation marks within a string are escaped."""
 
 _to_json = compact_json.writer()
 
 
 def lean(input: str, text: str) -> str:
-    """Return an input as it is stored: with a mark in place of its parameter `file_text` if that is exactly `text`."""
+    """Return the JSON text of an input as it is stored: with a mark in place of the parameter `file_text` if that is
+    exactly `text`."""
     if len(text) < LEAST or "\0" in text:
         return input
     at, quoted = input.find(_KEY) + len(_KEY), _to_json(text)
@@ -34,7 +35,7 @@ def lean(input: str, text: str) -> str:
 def whole(value: str) -> str:
     """Return the whole input of an entry.
 
-    `value` is the stored input. If the stored input has a mark, BREAK and the text of the version follow it.
+    `value` is the stored input. If it has a mark, BREAK and the text of the version follow it.
     """
     stored = _STORED.match(value) if value.startswith(MARK) else None
     if stored is None:

@@ -12,7 +12,7 @@ class Removed(NamedTuple):
 
 
 def without_lines(text: str, places: Iterable[tuple[int, int]]) -> Removed:
-    """Return the text without the lines at the places. A place is (start, end) in code points."""
+    """Return the text without the lines that overlap one of the places. A place is (start, end) in code points."""
     gone: set[int] = set()
     for start, end in places:
         first = text.count("\n", 0, start) + 1
@@ -28,7 +28,7 @@ def without_numbers(text: str, numbers: Collection[int]) -> str:
 def removes_lines(old: str, new: str) -> bool:
     """Return whether a line of the old text is changed, moved or missing in the new text.
 
-    The newline at the end of a text does not count.
+    A change that only inserts lines removes none. The newline at the end of a text does not count.
     """
     later = iter(new.removesuffix("\n").split("\n"))
     return bool(old) and not all(line in later for line in old.removesuffix("\n").split("\n"))

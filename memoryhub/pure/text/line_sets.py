@@ -1,4 +1,4 @@
-"""Sets of line numbers, kept as runs: all lines of a long text take no more room than one."""
+"""Sets of line numbers, kept as runs: all lines of a long text together take no more room than a single line."""
 
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -8,12 +8,12 @@ from itertools import chain
 from memoryhub.pure.text.matching import Area
 
 Run = tuple[int, int]
-"""Lines from the first number to the last one, both inclusive."""
+"""The lines from the first number to the last number, both included."""
 
 
 @dataclass(frozen=True, slots=True)
 class LineSet(Collection[int]):
-    """A set of line numbers. `runs` are in order and do not touch each other."""
+    """A set of line numbers. `runs` are in order, and there is at least one number between two of them."""
 
     runs: tuple[Run, ...] = ()
 
@@ -57,7 +57,7 @@ class LineSet(Collection[int]):
         return self.runs[-1][1]
 
     def within(self, first: int, last: int) -> "LineSet":
-        """Return the lines from `first` to `last`, both inclusive; none if `last` is lower."""
+        """Return the lines from `first` to `last`, both included; no lines if `last` is lower than `first`."""
         found: list[Run] = []
         for at in range(max(0, bisect_right(self.runs, (first, first)) - 1), len(self.runs)):
             low, high = self.runs[at]
@@ -76,7 +76,7 @@ class LineSet(Collection[int]):
 
 
 class Moves:
-    """Where the lines of an old text are in the new one. `areas` are the differences between the texts."""
+    """Where the lines of an old text are in the new text. `areas` are the differences between the two texts."""
 
     def __init__(self, areas: Sequence[Area]) -> None:
         self.added = LineSet.of_runs((j + 1, j_end) for _i, _i_end, j, j_end in areas if j < j_end)
@@ -89,7 +89,8 @@ class Moves:
         self._ends.append(float("inf"))
 
     def after(self, lines: LineSet) -> LineSet:
-        """Return the numbers in the new text of these lines of the old text. Lines that are gone are left out."""
+        """Return the numbers that these lines of the old text have in the new text. Lines that are gone are left
+        out."""
         return LineSet.of_runs(run for first, last in lines.runs for run in self._moved(first, last))
 
     def _moved(self, first: int, last: int) -> Iterator[Run]:

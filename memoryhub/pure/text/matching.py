@@ -6,26 +6,26 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 LARGEST_AREA = 4_000_000
-"""An old and a new stretch with more pairs than this are not searched as one."""
+"""A stretch of the old and one of the new sequence with more pairs than this are not searched as a whole."""
 
 SPLITS = 8
 
 Area = tuple[int, int, int, int]
-"""Old positions [first, end) and new positions [first, end)."""
+"""An area of two sequences: old positions [first, end) and new positions [first, end)."""
 Pair = tuple[int, int]
 Run = tuple[int, int, int]
-"""A run that both sequences have: first old position, first new position, length."""
+"""A run of elements that both sequences have: first old position, first new position, length."""
 
 
 @dataclass(slots=True)
 class Budget:
-    """How much work is left. `passed`: a stretch was not searched, because too little was left."""
+    """How much work is left. `passed`: a stretch was not searched, because too little work was left."""
 
     left: int
     passed: bool = False
 
     def take(self, work: int) -> bool:
-        """Use up this much work and return True. If too little is left, use nothing and return False."""
+        """Use up this much work and return True. If too little work is left, use nothing and return False."""
         if work > self.left:
             return False
         self.left -= work
@@ -36,8 +36,8 @@ class Budget:
 class Work:
     """How much work is left for all comparisons of one request, in units of about a microsecond.
 
-    Characters, lines and pairs are counted, never time. The first comparison of a request is always made. A later one
-    is made only if enough work is left.
+    Characters, lines and pairs are counted, never time, so the same texts cost the same on every machine. The first
+    comparison of a request is always made. A later one is made only if enough work is left.
     """
 
     left: int
@@ -65,13 +65,13 @@ def size_of(texts: Iterable[str]) -> tuple[int, int]:
 
 
 def cost_of_matching(*texts: str) -> int:
-    """Return the cost of reading texts line by line. The cost of examining pairs is not included."""
+    """Return the cost of reading texts line by line, without the cost of examining pairs of lines."""
     characters, lines = size_of(texts)
     return characters // 64 + lines // 4
 
 
 def common_runs(old: Sequence[str], new: Sequence[str], budget: Budget) -> list[Run]:
-    """Return the longest common subsequence as runs, in order. If the budget is too small, runs are missing."""
+    """Return the longest common subsequence as runs, in order. If the budget is too small, some runs are missing."""
     runs: list[Run] = []
     for i, j in _pairs(old, new, (0, len(old), 0, len(new)), budget, SPLITS):
         if runs and runs[-1][0] + runs[-1][2] == i and runs[-1][1] + runs[-1][2] == j:
@@ -93,8 +93,11 @@ def differing(runs: Sequence[Run], old_end: int, new_end: int) -> list[Area]:
 
 
 def _pairs(old: Sequence[str], new: Sequence[str], area: Area, budget: Budget, splits: int) -> list[Pair]:
-    """Return pairs (old, new) of equal elements of an area, in order: the longest chain, if that is not too much
-    work."""
+    """Return pairs (old, new) of equal elements of an area, in order: those at its common start and end, and between
+    them the longest chain.
+
+    If the longest chain is too much work, the longest chains of parts of the area are taken.
+    """
     i, i_end, j, j_end = inner = _trimmed(old, new, area)
     head = list(zip(range(area[0], i), range(area[2], j), strict=True))
     tail = list(zip(range(i_end, area[1]), range(j_end, area[3]), strict=True))
@@ -111,7 +114,10 @@ def _pairs(old: Sequence[str], new: Sequence[str], area: Area, budget: Budget, s
 
 
 def _pairs_of_parts(old: Sequence[str], new: Sequence[str], area: Area, budget: Budget, splits: int) -> list[Pair]:
-    """Return the pairs of a large area, which is cut at elements that occur once on each side."""
+    """Return the pairs of a large area.
+
+    It is cut at elements that occur once on each side; without such elements there are no pairs.
+    """
     anchors = _anchors(old, new, area) if splits else []
     if not anchors:
         budget.passed = True
@@ -135,7 +141,7 @@ def _trimmed(old: Sequence[str], new: Sequence[str], area: Area) -> Area:
 
 
 def _anchors(old: Sequence[str], new: Sequence[str], area: Area) -> list[Pair]:
-    """Return the longest chain of pairs of elements that occur exactly once on each side."""
+    """Return the longest chain of pairs (old, new) of elements that occur exactly once on each side."""
     i, i_end, j, j_end = area
     often_old, often_new = Counter(old[i:i_end]), Counter(new[j:j_end])
     once = {new[y]: [y] for y in range(j, j_end) if often_new[new[y]] == 1 == often_old[new[y]]}
@@ -143,10 +149,10 @@ def _anchors(old: Sequence[str], new: Sequence[str], area: Area) -> list[Pair]:
 
 
 def _longest(candidates: Sequence[tuple[int, Sequence[int]]]) -> list[Pair]:
-    """Return the longest chain of pairs that rises on both sides (Hunt and Szymanski).
+    """Return the longest chain of pairs that rises on both sides (by the method of Hunt and Szymanski).
 
-    A candidate is (old position, new positions of equal elements). Old positions rise; new positions of a candidate
-    fall.
+    A candidate is (old position, new positions of equal elements). Old positions rise from candidate to candidate; the
+    new positions of one candidate fall.
     """
     ends: list[int] = []
     chains: list[tuple[int, int, object]] = []
@@ -172,7 +178,7 @@ def _unlinked(chain: object) -> list[Pair]:
 
 
 def slid(runs: Sequence[Run], old: Sequence[str], new: Sequence[str]) -> list[Run]:
-    """Return the runs of equal lines, with each addition or removal between them moved to where it reads best.
+    """Return the runs of equal lines, with each addition or removal between two of them moved to where it reads best.
 
     For example, an added section begins with its heading, and ends with the blank line after it.
     """
@@ -191,7 +197,10 @@ def slid(runs: Sequence[Run], old: Sequence[str], new: Sequence[str]) -> list[Ru
 
 
 def _shift(lines: Sequence[str], first: int, end: int, most_up: int, most_down: int) -> int:
-    """Return by how many lines to move the lines [first, end) down (negative: up), so that they start best."""
+    """Return by how many lines to move the lines [first, end) down (negative: up), so that they have their best start.
+
+    If several starts are equally good, the lowest one is taken.
+    """
     up = down = 0
     while up < most_up and lines[first - 1 - up] == lines[end - 1 - up]:
         up += 1
@@ -201,7 +210,7 @@ def _shift(lines: Sequence[str], first: int, end: int, most_up: int, most_down: 
 
 
 def _start_rank(lines: Sequence[str], first: int) -> int:
-    """Return how natural a start of a change this line is: 2 at a heading, 1 after a blank line, else 0."""
+    """Return how natural it is that a change begins at this line: 2 at a heading, 1 after a blank line, otherwise 0."""
     if lines[first].startswith("#"):
         return 2
     return 1 if first and lines[first].strip() and not lines[first - 1].strip() else 0

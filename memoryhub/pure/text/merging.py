@@ -1,7 +1,7 @@
 """A three-way merge, line by line: the changes that two sides made to the same text, with bounded work.
 
-A change by one side is taken, and so is the same change by both sides. Where both sides changed the same or adjacent
-lines differently, the result is a conflict with the lines of all three texts.
+A change that only one side made is taken, and so is a change that both made alike. Where both changed the same or
+adjacent lines differently, the result is a conflict with the lines of all three texts.
 """
 
 import re
@@ -12,8 +12,8 @@ from itertools import count
 from memoryhub.pure.text.matching import Area, Budget, Work, common_runs, differing, slid
 
 MATCHING_PAIRS = 200_000
-"""How many pairs of equal lines are examined for each side. Beyond that, a stretch counts as wholly changed. That can
-only add a conflict, never produce a text that no one meant."""
+"""How many pairs of equal lines are examined for each side. If there are more, a stretch counts as wholly changed. That
+can only add a conflict, never produce a text that no one meant."""
 
 SHORTEST_MARK = 7
 _LIKE_A_MARKER = re.compile(r"^(<+|\|+|=+|>+)(?= |$)", re.MULTILINE)
@@ -21,7 +21,7 @@ _LIKE_A_MARKER = re.compile(r"^(<+|\|+|=+|>+)(?= |$)", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """Lines that both sides changed, with their line feeds. The text of a side that removed the lines is empty."""
+    """Lines that both sides changed, with their line feeds. If a side removed the lines, its text is empty."""
 
     base: str
     mine: str
@@ -44,13 +44,14 @@ class Merge:
 
     @property
     def text(self) -> str:
-        """The merged text. Raises ValueError if there are conflicts."""
+        """The merged text. Raises ValueError if the merge has conflicts."""
         if not self.is_clean:
             raise ValueError("a merge with conflicts is no text yet")
         return self.settled(lambda conflict: "")
 
     def settled(self, settle: Callable[[Conflict], str]) -> str:
-        """Return the text, with the result of `settle` in place of each conflict. `settle` is called in order."""
+        """Return the text in which each conflict is replaced by the result of `settle`, which is called for the
+        conflicts in order."""
         return joined(part if isinstance(part, str) else settle(part) for part in self.parts)
 
     @property
@@ -59,13 +60,17 @@ class Merge:
         return mark_for(*(piece for part in self.parts for piece in _pieces(part)))
 
     def marked(self, mine: str, theirs: str) -> str:
-        """Return the text, with each conflict on lines of its own between markers. The markers name the sides."""
+        """Return the text, with each conflict on lines of its own between markers. `mine` and `theirs` are the names of
+        the sides in the markers."""
         mark = self.mark
         return self.settled(lambda conflict: marked(conflict, mark, mine, theirs))
 
 
 def merge(base: str, mine: str, theirs: str, *, work: Work | None = None) -> Merge:
-    """Return the changes of both sides in one text. The cost of matching lines is taken from `work`."""
+    """Return the changes of both sides in one text.
+
+    The cost of matching lines is taken from `work`. If one side is the base, nothing is compared.
+    """
     if base in (mine, theirs):
         only = theirs if mine == base else mine
         return Merge((only,) if only else ())
@@ -80,9 +85,11 @@ def merge(base: str, mine: str, theirs: str, *, work: Work | None = None) -> Mer
 
 
 def overruled(conflict: Conflict, work: Work | None = None) -> str:
-    """Return both sides' changes line by line: lines that either removed are gone, lines that either added are kept.
+    """Return both sides' changes line by line: lines that either side removed are gone, lines that either side added
+    are kept.
 
-    Where both replaced the same lines, those of `theirs` are kept. The cost is taken from `work`.
+    Where both sides replaced the same lines, only the new lines of `theirs` are kept. The cost of matching lines is
+    taken from `work`.
     """
     base, mine, theirs = lines_of(conflict.base), lines_of(conflict.mine), lines_of(conflict.theirs)
     right = changes(base, theirs, work)
@@ -101,7 +108,7 @@ def overruled(conflict: Conflict, work: Work | None = None) -> str:
 
 
 def _by_line(area: Area) -> list[Area]:
-    """Split an area into single lines if it replaces lines by the same number of lines."""
+    """Split an area into single lines if it replaces lines by the same number of lines. Otherwise return it alone."""
     first, end, start, stop = area
     if end - first != stop - start:
         return [area]
@@ -120,13 +127,13 @@ def beside(mine: str, theirs: str) -> Merge:
 
 
 def mark_for(*texts: str) -> int:
-    """Return a length of markers such that no line of these texts looks like a marker."""
+    """Return a length of markers at which no line of these texts looks like a marker."""
     taken = {len(found[1]) for text in texts for found in _LIKE_A_MARKER.finditer(text)}
     return next(length for length in count(SHORTEST_MARK) if length not in taken)
 
 
 def unmarked(text: str, mark: int) -> Merge:
-    """Return the Merge from which `Merge.marked` made this text, with markers of the length `mark`.
+    """Return the Merge that a text shows, which `Merge.marked` wrote with markers of the length `mark`.
 
     The text may have been edited since then: only conflicts with all four markers count.
     """
@@ -147,8 +154,8 @@ def unmarked(text: str, mark: int) -> Merge:
 
 
 def _marks(lines: Sequence[str], first: int, starts: Sequence[str]) -> tuple[int, int, int, int] | None:
-    """Return the line numbers of the four markers of the conflict that begins at line `first`; None if none begins
-    there."""
+    """Return the line numbers of the four markers of the conflict that begins at line `first`; None if no conflict
+    begins there."""
     found: list[int] = []
     for place in range(first, len(lines)):
         marks = [lines[place].rstrip("\n").partition(" ")[0] == start for start in starts]
@@ -162,7 +169,7 @@ def _marks(lines: Sequence[str], first: int, starts: Sequence[str]) -> tuple[int
 
 
 def lines_of(text: str) -> list[str]:
-    """Return the lines with their line feeds; the last one may lack it."""
+    """Return the lines of a text with their line feeds; the last line may lack one."""
     lines = [line + "\n" for line in text.split("\n")]
     last = lines.pop()[:-1]
     return [*lines, last] if last else lines
@@ -183,7 +190,8 @@ def _pieces(part: str | Conflict) -> tuple[str, ...]:
 
 
 def marked(conflict: Conflict, mark: int, mine: str, theirs: str) -> str:
-    """Return a conflict with its three sides between markers. `mine` and `theirs` are names to show in markers."""
+    """Return a conflict as text, with its three sides between markers. `mine` and `theirs` are the names of the sides
+    in the markers."""
     start, before, between, end = (mark * sign for sign in "<|=>")
     sides = [f"{start} {mine}\n", conflict.mine, f"{before}\n", conflict.base, f"{between}\n", conflict.theirs]
     return joined([*sides, f"{end} {theirs}\n"])
@@ -192,7 +200,7 @@ def marked(conflict: Conflict, mark: int, mine: str, theirs: str) -> str:
 def _stretches(
     base: Sequence[str], mine: Sequence[str], theirs: Sequence[str], work: Work | None
 ) -> Iterator[str | Conflict]:
-    """Yield lines that both sides kept, and the result of each group of changes, in order."""
+    """Yield, in order, lines that both sides kept, and the result of each group of changes: a text or a conflict."""
     i = 0
     for left, right in groups(changes(base, mine, work), changes(base, theirs, work)):
         first, end = reach([*left, *right])
@@ -215,7 +223,7 @@ def changes(base: Sequence[str], side: Sequence[str], work: Work | None = None) 
 
 
 def _cost_of_merging(areas: Sequence[Area]) -> int:
-    """Return the cost of a merge in units of Work."""
+    """Return the cost of a merge in units of Work: of the lines from the first to the last area, and of the areas."""
     if not areas:
         return 0
     (first, _, start, _), (_, end, _, stop) = areas[0], areas[-1]
@@ -223,8 +231,7 @@ def _cost_of_merging(areas: Sequence[Area]) -> int:
 
 
 def groups(mine: Sequence[Area], theirs: Sequence[Area]) -> Iterator[tuple[list[Area], list[Area]]]:
-    """Yield groups of changes, in order: the changes of both sides that overlap or touch in the base are in one
-    group."""
+    """Yield groups of changes, in order: changes of both sides that overlap or touch in the base are in one group."""
     ours: tuple[list[Area], list[Area]] = ([], [])
     end = -1
     for area, side in sorted([*((area, 0) for area in mine), *((area, 1) for area in theirs)]):
@@ -242,7 +249,8 @@ def reach(areas: Sequence[Area]) -> tuple[int, int]:
 
 
 def _side(base: Sequence[str], side: Sequence[str], areas: Sequence[Area], first: int, end: int) -> str:
-    """Return what a side made of the base's lines [first, end)."""
+    """Return what a side made of the base's lines [first, end): its changes, and the lines between them that it
+    kept."""
     pieces: list[str] = []
     i = first
     for area in areas:

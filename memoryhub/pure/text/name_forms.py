@@ -11,7 +11,7 @@ MOST_ORDERED = 3
 _BETWEEN = re.compile(r"[\s.,_-]+")
 _APART = r"[\s.,_-]{0,3}"
 _VOWELS = {"a": "(?:a[ae]?+|æ)", "o": "(?:oe?|œ)", "u": "ue?"}
-"""Possessive after `a`: a word of many `a` would otherwise be tried in exponentially many ways."""
+"""The `?+` after `a` is possessive: otherwise a word with many `a` would be tried in exponentially many ways."""
 
 _WRITTEN = re.compile("a[ae]|æ|oe|œ|ue|[aou]")
 _AS = {"æ": "a", "œ": "o"}
@@ -21,7 +21,7 @@ class NameForms:
     """The other forms of the given texts.
 
     `ä`, `ae` and `a` are alike, as are `å` and `aa`, `ö`, `ø` and `oe`, `ü` and `ue`. Two or three words are searched
-    in several orders, such as the family name first.
+    in each order in which a family name is before or after the others.
     """
 
     def __init__(self, texts: Iterable[str]) -> None:
@@ -30,8 +30,8 @@ class NameForms:
         self._forms = [(_pattern(some), [_unchanging(word) for word in some]) for some in words if any(some)]
 
     def within(self, text: str) -> set[str]:
-        """Return the forms that occur in a text, as they are written there. Spellings of the given texts are left
-        out."""
+        """Return the forms that occur in `text`, as they are written there. Spellings of the given texts themselves are
+        left out."""
         folded = loose(text)
         patterns = [pattern for pattern, parts in self._forms if all(part in folded for part in parts)]
         if not any(pattern.search(folded) for pattern in patterns):
@@ -42,7 +42,7 @@ class NameForms:
 
 
 def _pattern(words: Sequence[str]) -> re.Pattern[str]:
-    """Return a pattern of some folded words in each order, as whole words. The last one may have an s more."""
+    """Return a pattern of some folded words in each order. It matches whole words; the last one may have an s more."""
     orders = "|".join(_APART.join(map(_alike, order)) for order in _orders(words))
     return re.compile(rf"(?<![^\W_])(?:{orders})(?=s?(?![^\W_]))")
 
@@ -56,12 +56,12 @@ def _orders(words: Sequence[str]) -> Iterator[Sequence[str]]:
 
 
 def _alike(word: str) -> str:
-    """Return a pattern of a folded word with its vowels in each way of writing them."""
+    """Return a pattern that matches a folded word with each way of writing its vowels."""
     consonants = [re.escape(part) for part in _WRITTEN.split(word)]
     vowels = [_VOWELS[_AS.get(written[0], written[0])] for written in _WRITTEN.findall(word)]
     return "".join(part + vowel for part, vowel in zip(consonants, [*vowels, ""], strict=True))
 
 
 def _unchanging(word: str) -> str:
-    """Return the longest part of a folded word that is in all its forms."""
+    """Return the longest part of a folded word that is the same in all its forms."""
     return max(_WRITTEN.split(word), key=len)

@@ -11,7 +11,7 @@ from memoryhub.pure.sensitive.text import Place, TooMuch
 
 LONG = 8_000
 SPANNING = {"private_key": LONG, "instructions": 80, "password": 80}
-"""Kinds whose findings can span lines, and how many characters around a change are searched for them."""
+"""Kinds whose findings can span several lines, and how many characters around a change are searched for them."""
 
 _PART_OF_KEY = re.compile(r"KEY|--|[A-Za-z0-9+/=]{16}")
 """A pattern that every line of a private key matches."""
@@ -20,10 +20,10 @@ _MASK = re.compile(r"\[redacted:[a-z_]{1,40}\]")
 
 
 class Novelty:
-    """The new lines of a text: one stretch with all lines that the old text does not have.
+    """The new lines of a text: one stretch that contains all lines which the old text does not have.
 
-    Without an old text, these are all lines. Whole lines are searched, so that a value that two edits put together is
-    found.
+    Without an old text, it contains all lines. Whole lines are searched, so that a value is found even if two edits
+    together made it.
     """
 
     def __init__(
@@ -35,7 +35,8 @@ class Novelty:
         steps: float = inf,
         pause: Callable[[], None] | None = None,
     ) -> None:
-        """Take both texts. `written` is the span of the change in the new text (None: unknown).
+        """Prepare the search in the text `new`, which replaced the text `old`. `written` is the span of the change in
+        the new text (None: unknown).
 
         Each search takes at most `steps` steps, and calls `pause` now and then: see `sensitive.look`.
         """
@@ -61,13 +62,14 @@ class Novelty:
         return [span for span in found if self._is_new(span)] if self.old else found
 
     def _places(self, kinds: frozenset[str]) -> Iterator[tuple[tuple[int, int], frozenset[str]]]:
-        """Yield (stretch, kinds): each stretch of the text to search, and the kinds to search for in it."""
+        """Yield (stretch, kinds): each stretch of the new text to search, and the kinds to search for in this
+        stretch."""
         for margin, of in _by_margin(kinds) if self.old else ((0, kinds),):
             if margin < LONG or _PART_OF_KEY.search(self.new, self.start, self.end):
                 yield self._around(margin), of
 
     def _around(self, margin: int) -> tuple[int, int]:
-        """Return the new stretch, extended by `margin` characters on both sides and then to whole lines."""
+        """Return the stretch of new lines, extended by `margin` characters on both sides and then to whole lines."""
         if not margin:
             return self.start, self.end
         low, high = max(0, self.start - margin), self.end + margin
@@ -83,7 +85,7 @@ class Novelty:
         return [Span(span.start + first, span.end + first, span.kind) for span in found] if first else found
 
     def _look(self, piece: Place, kinds: frozenset[str]) -> dict[str, list[Place]]:
-        """Return {kind: places in a piece of the new text}. A piece is searched only once for each kind."""
+        """Return {kind: its places in a piece of the new text}. Each piece is searched only once for each kind."""
         known = self._looked.setdefault(piece, {})
         if missing := kinds.difference(known):
             known |= {kind: [] for kind in missing} | sensitive.look(
@@ -92,7 +94,7 @@ class Novelty:
         return {kind: known[kind] for kind in kinds if known[kind]}
 
     def _is_new(self, span: Span) -> bool:
-        """Return whether the old text does not have the lines of a finding exactly as they are now."""
+        """Return whether the lines of a finding are new: the old text does not have them exactly as they are now."""
         start, end = self.new.rfind("\n", 0, span.start) + 1, self.new.find("\n", max(span.start, span.end - 1))
         lines = self.new[start : len(self.new) if end < 0 else end]
         old = self.old or ""
@@ -111,9 +113,9 @@ def _by_margin(kinds: frozenset[str]) -> tuple[tuple[int, frozenset[str]], ...]:
 
 
 def find(text: str, kinds: frozenset[str]) -> list[Span]:
-    """Return the findings of these `kinds` in a text, except those inside the marks of masked values.
+    """Return the findings of these kinds in a text, except those inside the marks of masked values.
 
-    A text with too much that looks like a kind is one finding as a whole.
+    If the text has too much that looks like a kind, the whole text is one finding of this kind.
     """
     try:
         looked = sensitive.look(text, kinds, sensitive.STEPS)
@@ -142,7 +144,8 @@ def apart(spans: Iterable[Span], others: Sequence[Span]) -> list[Span]:
 
 
 def shifted(spans: Iterable[Span], text: str, masked: Sequence[Span]) -> list[Span]:
-    """Return the spans at their positions after the spans `masked` were masked. No span may overlap `masked`."""
+    """Return the spans at the positions that they have after the spans `masked` were masked. No span may overlap one of
+    `masked`."""
     found: list[Span] = []
     position, by = 0, 0
     for span in spans:
@@ -156,12 +159,12 @@ def shifted(spans: Iterable[Span], text: str, masked: Sequence[Span]) -> list[Sp
 
 
 def _with_feed(start: int, end: int) -> Place:
-    """Return a stretch, extended by the line feed before it."""
+    """Return a stretch with the line feed before it, which shows that the text does not begin there."""
     return max(0, start - 1), end
 
 
 def _changed(old: str, new: str) -> tuple[int, int]:
-    """Return the first and last offset of one stretch of the new text that has all new lines."""
+    """Return the first and last offset of one stretch of the new text that contains all new lines."""
     most = min(len(old), len(new))
     before = _alike(most, lambda low, high: old[low:high] == new[low:high])
     o, n = len(old), len(new)
@@ -176,7 +179,8 @@ def _lines_around(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _alike(most: int, is_same: Callable[[int, int], bool]) -> int:
-    """Return how many characters, up to `most`, are equal from the start on; `is_same` compares a range of them."""
+    """Return how many characters, up to `most`, are equal from the start on. `is_same` says whether a range of
+    characters is equal."""
     low, step = 0, most
     while step:
         if is_same(low, min(low + step, most)):

@@ -1,7 +1,9 @@
-"""An index that answers while a person types: which of up to a hundred thousand paths have some words, best first.
+"""An index of paths that answers while a person types, for up to a hundred thousand paths: which paths have some words,
+the best first.
 
-Each pair and triple of adjacent bytes has a key. For each key, the bits of a large integer say which paths have it. A
-path with a word has all keys of the word, so a few `&` leave only few paths to check. Shorter paths come first.
+Each pair and each triple of adjacent bytes in a path has a key. For each key there is a large integer, whose bits say
+which paths have the key. A path that contains a word has all keys of the word, so a few `&` of such integers leave only
+few paths to check. Of equally good paths, the shorter comes first.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from memoryhub.pure.text.folding import fold
 BLOCK = 4096
 MOST_WORDS = 8
 MOST_CHECKED = 1000
-"""How many paths are checked for one answer, however many the keys leave."""
+"""The most paths that are checked for one answer."""
 
 NAME_IS, NAME_BEGINS, WORD_BEGINS, IN_NAME, IN_PATH = range(5)
 _END = b"\xff"  # never a byte of UTF-8 text
@@ -27,7 +29,8 @@ _ONE, _THREE, _BEGIN, _WORD = (kind << 20 for kind in range(1, 5))
 
 @dataclass(frozen=True, slots=True, order=True)
 class Entry:
-    """A memory's id, its path, and its folded path. `order` sorts results that are otherwise equal."""
+    """A memory's id, its path, and its folded path. Entries have an order, because two paths may differ in case
+    alone."""
 
     id: str
     path: str
@@ -40,8 +43,8 @@ class Entry:
 
 
 Found = tuple[int, int, str, Entry]
-"""How well an entry fits (lowest is best), the length of its path, its folded path, and the entry. Results are sorted
-by this."""
+"""How well an entry fits (the lowest number is the best), the length of its path, its folded path, and the entry.
+Results are sorted by this."""
 
 
 def words_of(query: str) -> list[str]:
@@ -50,7 +53,8 @@ def words_of(query: str) -> list[str]:
 
 
 def found(entry: Entry, words: Sequence[str]) -> Found | None:
-    """Return (fit of the best word, length of the path, folded path, entry), for sorting. None if a word is missing."""
+    """Return (fit of the best word, length of the path, folded path, entry), by which results are sorted. None if the
+    path lacks a word."""
     best = IN_PATH
     for word in words:
         if word not in entry.folded:
@@ -63,7 +67,7 @@ def found(entry: Entry, words: Sequence[str]) -> Found | None:
 def _fit(path: str, word: str) -> int:
     """Return how well a word fits the end of a path: NAME_IS, NAME_BEGINS, WORD_BEGINS, IN_NAME or IN_PATH.
 
-    A word with slashes is compared with the same number of names.
+    A word with slashes is compared with as many names of the path as it has.
     """
     tail = path
     if (depth := word.count("/") + 1) < path.count("/") + 1:
@@ -79,7 +83,7 @@ def _fit(path: str, word: str) -> int:
 
 
 def in_order(path: str, letters: str) -> bool:
-    """Return whether a folded path contains `letters` in their order, with anything between them."""
+    """Return whether a folded path contains `letters` in this order, with anything between them."""
     at = -1
     for letter in letters:
         at = path.find(letter, at + 1)
@@ -100,7 +104,10 @@ class PathIndex:
         return len(self.entries)
 
     def find(self, words: Sequence[str], limit: int, gone: Container[str] = ()) -> list[Found]:
-        """Return the best entries with all words, at most `limit`. Entries whose id is in `gone` are left out."""
+        """Return the best entries that contain all words, at most `limit`; without words, the first entries.
+
+        Entries whose id is in `gone` are left out.
+        """
         answer: list[Found] = []
         places: list[list[int]] = [[] for _ in range(IN_PATH + 1)]
         for checked, (fit, place) in enumerate(self._candidates([_Keys.of(word) for word in words])):
@@ -114,7 +121,8 @@ class PathIndex:
         return sorted(answer)[:limit]
 
     def _candidates(self, words: Sequence[_Keys]) -> Iterator[tuple[int, int]]:
-        """Yield (fit, position) of entries that may contain the words, the best fit first."""
+        """Yield (fit, position) of entries that may contain the words, the best fit first. Each entry is yielded
+        once."""
         seen = [0] * len(self.blocks)
         for fit in range(IN_PATH + 1):
             for number, block in enumerate(self.blocks):
@@ -124,8 +132,10 @@ class PathIndex:
                     yield fit, number * BLOCK + at
 
     def find_letters(self, letters: str, limit: int, gone: Container[str] = ()) -> list[Entry]:
-        """Return the first `limit` entries with `letters` in their order. Entries whose id is in `gone` are left
-        out."""
+        """Return the first entries, at most `limit`, that contain `letters` in this order.
+
+        Entries whose id is in `gone` are left out.
+        """
         keys = {_ONE | byte for byte in _bytes(letters)}
         answer: list[Entry] = []
         places = (n * BLOCK + at for n, block in enumerate(self.blocks) for at in _ones(block.having(keys)))
@@ -140,8 +150,10 @@ class PathIndex:
 
 @dataclass(frozen=True, slots=True)
 class _Keys:
-    """The keys of a word. A path with the word has all keys in `path`. `by_fit` has the keys that a name needs for a
-    fit."""
+    """The keys of a word. A path with the word has all keys in `path`.
+
+    For each fit, `by_fit` has the keys that a name must have if the word fits the name in this way.
+    """
 
     path: frozenset[int]
     by_fit: tuple[frozenset[int], ...]
@@ -161,7 +173,11 @@ class _Keys:
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """Some entries of an index. For each key, bits say which names and which directories of entries have it."""
+    """Some entries of an index.
+
+    For each key, the bits of an integer say which of the entries have it in their name, and those of another which have
+    it in their directory.
+    """
 
     size: int
     in_name: dict[int, int]
@@ -185,8 +201,8 @@ class _Block:
         return cls(len(entries), _with_single_bytes(names), _with_single_bytes(_directory_bits(directories)))
 
     def candidates(self, words: Sequence[_Keys], fit: int) -> int:
-        """Return the bits of the entries that may have all words, and one of the words with the fit `fit` or a better
-        one."""
+        """Return the bits of those entries that may contain all words, and in which at least one word may have the fit
+        `fit` or a better one."""
         bits = self.having([key for word in words for key in word.path])
         if fit == IN_PATH or not bits:
             return bits
@@ -206,7 +222,7 @@ class _Block:
 
 
 def _with_single_bytes(numbers: dict[int, int]) -> dict[int, int]:
-    """Return the keys of pairs, with the keys of single bytes added."""
+    """Return the keys of pairs of bytes, with the keys of single bytes added."""
     for key, bits in list(numbers.items()):
         if key < _ONE:
             single = _ONE | key >> 8
@@ -215,7 +231,10 @@ def _with_single_bytes(numbers: dict[int, int]) -> dict[int, int]:
 
 
 def _directory_bits(directories: Mapping[str, int]) -> dict[int, int]:
-    """Return {key: bits of the entries whose directory has the key}, from {directory: bits of its entries}."""
+    """Return {key: bits of the entries whose directory has the key}.
+
+    `directories` is {directory: bits of its entries}.
+    """
     found: dict[int, int] = {}
     for directory, bits in directories.items():
         data = _bytes(directory) + b"/"
@@ -241,7 +260,7 @@ def _name_keys(name: str) -> set[int]:
 
 
 def _inner(data: bytes) -> set[int]:
-    """Return the keys that a text must have if it contains `data`."""
+    """Return the keys that any longer bytes must have if they contain `data`."""
     if len(data) == 1:
         return {_ONE | data[0]}
     return _pairs(data) | _triples(data)
@@ -252,7 +271,8 @@ def _pairs(data: bytes) -> set[int]:
 
 
 def _triples(data: bytes) -> set[int]:
-    """Return the keys of the triples in `data`. Several triples share a key."""
+    """Return the keys of the triples of bytes in `data`. There are only 4,096 such keys, so several triples share
+    one."""
     return {
         _THREE | (169 * first + 13 * second + third) & 4095
         for first, second, third in zip(data, data[1:], data[2:], strict=False)
@@ -272,7 +292,7 @@ def _bytes(text: str) -> bytes:
 
 
 def _ones(bits: int) -> Iterator[int]:
-    """Yield the positions of the ones of a number, from the lowest."""
+    """Yield the positions of the bits of a number that are 1, from the lowest."""
     while bits:
         lowest = bits & -bits
         yield lowest.bit_length() - 1

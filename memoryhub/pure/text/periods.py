@@ -1,4 +1,4 @@
-"""Periods that a person names, such as today, last-week or 7d: their first moment and the moment after their end."""
+"""Periods that a person names, such as today, last-week or 7d: the first moment, and the moment after the end."""
 
 import re
 from collections.abc import Mapping
@@ -11,14 +11,14 @@ NAMED = (
 )  # fmt: skip
 """The names of periods. Weeks begin on Mondays."""
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-"""The names of days. Each means the last such day: today, or one of the six days before."""
+"""The names of days. Each means the last day with this name: today, or one of the six days before."""
 
 _AGO = re.compile(r"(\d{1,6})([mhdw])", re.ASCII)
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
 
 def ago(value: str) -> timedelta | None:
-    """Return the length of time that a value names, such as 30m, 24h, 7d or 2w. None for any other value."""
+    """Return the length of time that a value means, such as 30m, 24h, 7d or 2w; None for any other value."""
     found = _AGO.fullmatch(value)
     return timedelta(**{UNITS[found[2]]: int(found[1])}) if found else None
 

@@ -1,4 +1,4 @@
-"""Joins several proposed changes of one memory, which were made to different texts of this memory."""
+"""Joins several proposed changes of one memory. Each was made to the text that the memory had at that time."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,7 +12,7 @@ from memoryhub.pure.text.matching import Area, Work
 from memoryhub.pure.text.merging import Merge, changes, groups, lines_of, merge, reach
 
 EDIT_WORK = 6
-"""What it costs to compare one edit with those of the next wish, in units of Work."""
+"""What it costs, in units of Work, to compare one edit with the edits of the next wish."""
 
 
 class OutOfWork(Exception):
@@ -29,8 +29,8 @@ class Wish(NamedTuple):
 class Joined(NamedTuple):
     """Several wishes, joined into one `wish`.
 
-    `replaced` are the positions of wishes that have no part in it. `cut` are the positions of wishes of which only a
-    part is in it.
+    `replaced` are the positions of the wishes of which no part is in the joined wish. `cut` are the positions of the
+    wishes of which only a part is in it.
     """
 
     wish: Wish
@@ -39,7 +39,8 @@ class Joined(NamedTuple):
 
 
 class Edit(NamedTuple):
-    """An edit: `lines` replace the lines [first, end) of a text. `wish` is the position of its wish."""
+    """An edit: `lines` replace the lines [first, end) of a text. `wish` is the position of the wish from which the edit
+    comes."""
 
     first: int
     end: int
@@ -64,7 +65,7 @@ class Edit(NamedTuple):
         return Edit(self.first + by, self.end + by, self.lines, self.wish)
 
     def overlaps(self, other: "Edit") -> bool:
-        """Return whether the two edits change a common line of the text."""
+        """Return whether both edits change the same line of the text."""
         return self.first < self.end and other.first < other.end and self.first < other.end and other.first < self.end
 
 
@@ -81,15 +82,16 @@ class Edits:
         return self.edits[slice(*self.places(first, end))]
 
     def places(self, first: int, end: int) -> tuple[int, int]:
-        """Return the positions [start, stop) of the edits that overlap or touch the lines [first, end)."""
+        """Return (start, stop): the positions [start, stop) of the edits that overlap or touch the lines [first,
+        end)."""
         return bisect_left(self._ends, first), bisect_right(self._firsts, end)
 
 
 def joined(wishes: Iterable[Wish], work: Work) -> Joined:
     """Return several wishes, oldest first, as one. Raises ValueError without wishes, and OutOfWork.
 
-    If two wishes change the same line, the later one counts. If someone else changed the line between them, `onto`
-    finds a conflict, unless the later wish was made to the changed line.
+    If two wishes change the same line, the joined wish has the change of the later one. If someone else changed the
+    line between the two wishes, `onto` finds a conflict, unless the later wish was made to the changed line.
     """
     every = list(wishes)
     if not every:
@@ -104,7 +106,7 @@ def joined(wishes: Iterable[Wish], work: Work) -> Joined:
 
 
 def onto(now: str, wish: Wish, work: Work) -> Merge:
-    """Return the merge of a wish with the current text. In a conflict, `mine` are the current lines. Raises
+    """Return the merge of a wish with the current text, `now`. In a conflict, `mine` are the current lines. Raises
     OutOfWork."""
     if not work.left and wish.seen not in (now, wish.wanted):
         raise OutOfWork
@@ -113,11 +115,12 @@ def onto(now: str, wish: Wish, work: Work) -> Merge:
 
 @dataclass
 class _Draft:
-    """The wishes that are joined so far, as edits of the text `seen`, the last text that an agent saw.
+    """The wishes that are joined so far, as edits of the text `seen`.
 
-    Where others changed the lines of an earlier wish, `seen` has the older lines. `seen_ends` and `wanted_ends` say
-    whether the texts have a final line feed. `lost` are wishes that later wishes replaced, at least in part. `there`
-    are wishes of which `seen` already contains something.
+    This is the last text that an agent saw, except where others changed the lines of an earlier wish: there it has the
+    lines from before. `seen_ends` and `wanted_ends` say whether the texts have a line feed at their end. `lost` are the
+    wishes that later wishes replaced, at least in part. `there` are the wishes of which the last seen text already
+    contains something.
     """
 
     text: str
@@ -159,8 +162,10 @@ class _Draft:
         return [Edit(first, end, tuple(new[start:stop]), number) for first, end, start, stop in areas]
 
     def _rebase(self, seen: list[str], later: list[Edit]) -> list[Edit]:
-        """Take over what others changed before the text `seen`. Return the edits `later` of this text at their new
-        lines."""
+        """Take over what others changed before an agent saw the text `seen`.
+
+        Return `later`, the edits that the agent wished in this text, at their new lines.
+        """
         others, asked = self._edits(self.seen, seen, -1), Edits(later)
         self.work.spend(EDIT_WORK * (len(self.edits) + len(others)))
         taken, conflicts, done = list[Edit](), list[Edit](), set[int]()
@@ -183,7 +188,8 @@ class _Draft:
         return list(_without(later, conflicts))
 
     def _with(self, earlier: Sequence[Edit], later: Sequence[Edit]) -> list[Edit]:
-        """Return the `earlier` edits that are kept and the new `later` edits, in order."""
+        """Return those of the `earlier` edits that are kept, and those of the `later` ones that do not repeat them, in
+        order."""
         self.work.spend(EDIT_WORK * (len(earlier) + len(later)))
         earlier, later = _split(earlier, later), _split(later, earlier)
         kept = self._beside(earlier, later)
@@ -207,7 +213,7 @@ class _Draft:
         return kept
 
     def _is_repeated(self, edit: Edit, earlier: Edits) -> bool:
-        """Return whether earlier edits already add the lines of `edit` at the same place."""
+        """Return whether `earlier` edits already add the lines of `edit` at the same place."""
         is_repeated = _has(earlier.near(edit.first, edit.end), edit.lines)
         if is_repeated:
             self.there.add(edit.wish)
@@ -229,7 +235,11 @@ def _places(edits: Sequence[Edit]) -> list[Area]:
 
 
 def _split(edits: Sequence[Edit], others: Sequence[Edit]) -> list[Edit]:
-    """Return the edits, cut into parts where `others` add lines inside of them."""
+    """Return the edits, cut into parts where `others` add lines inside of them.
+
+    An edit that goes by line is also cut where `others` begin and end, and each part keeps its own new lines. Of any
+    other edit, the first part has all new lines, and the other parts only remove lines.
+    """
     result: list[Edit] = []
     beside = Edits(others)
     for edit in edits:
@@ -247,14 +257,16 @@ def _split(edits: Sequence[Edit], others: Sequence[Edit]) -> list[Edit]:
 
 
 def _has(edits: Sequence[Edit], lines: Sequence[str]) -> bool:
-    """Return whether `lines` are among the new lines of `edits`, in this order."""
+    """Return whether all these lines are among the new lines of `edits`, in this order; other lines may be between."""
     rest = (line for edit in edits for line in edit.lines)
     return all(line in rest for line in lines)
 
 
 def _is_in(edit: Edit, near: Sequence[Edit], over: Sequence[Edit]) -> bool:
-    """Return whether other edits do all that `edit` does. `near` are the edits that touch it, `over` those that overlap
-    it."""
+    """Return whether other edits do all that `edit` does.
+
+    `near` are the other edits that overlap or touch `edit`, `over` those that overlap it.
+    """
     changed = sum(min(one.end, edit.end) - max(one.first, edit.first) for one in over)
     if changed < edit.end - edit.first:
         return False
@@ -262,7 +274,7 @@ def _is_in(edit: Edit, near: Sequence[Edit], over: Sequence[Edit]) -> bool:
 
 
 def _is_about(asked: Edits, there: Edit, own: Iterable[Edit], edit: Edit) -> bool:
-    """Return whether the edits `asked` are about `edit`, a change by others.
+    """Return whether the edits `asked`, which an agent wished, are about `edit`, a change by others.
 
     `own` are edits of the same text as `edit`. `there` is the place of `edit` in the text after the change.
     """
@@ -273,7 +285,10 @@ def _is_about(asked: Edits, there: Edit, own: Iterable[Edit], edit: Edit) -> boo
 
 
 def _carried(edits: Iterable[Edit], others: Sequence[Edit]) -> Iterator[Edit]:
-    """Yield edits at the lines that they have once `others` are made."""
+    """Yield edits of a text at the lines that they have once `others` are made in it.
+
+    No edit may change a line that `others` change. If both add lines at one place, those of `edits` come first.
+    """
     number = by = 0
     for edit in edits:
         while number < len(others) and others[number][:2] < (edit.first, edit.end if edit.adds else edit.first + 1):
@@ -284,7 +299,7 @@ def _carried(edits: Iterable[Edit], others: Sequence[Edit]) -> Iterator[Edit]:
 
 
 def _without(edits: Iterable[Edit], others: Sequence[Edit]) -> Iterator[Edit]:
-    """Yield edits at the lines that they would have if `others` had not been made before."""
+    """Yield edits of a text at the lines that they would have if `others` had not been made in this text before."""
     number = by = 0
     for edit in edits:
         while number < len(others) and _is_before(others[number], edit):
@@ -298,7 +313,7 @@ def _is_before(other: Edit, edit: Edit) -> bool:
 
 
 def _applied(lines: Sequence[str], edits: Iterable[Edit], first: int, end: int) -> list[str]:
-    """Return the lines [first, end) as they are after `edits`."""
+    """Return the lines [first, end) of a text as they are after `edits`."""
     result: list[str] = []
     for edit in edits:
         result += [*lines[first : edit.first], *edit.lines]

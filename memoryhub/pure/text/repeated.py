@@ -1,4 +1,4 @@
-"""Lines of one text that other texts have too: with the same words, or with nearly the same ones."""
+"""Lines of one text that other texts repeat: with the same words, or with nearly the same words."""
 
 import re
 from collections import Counter, defaultdict
@@ -8,9 +8,9 @@ from typing import NamedTuple
 from memoryhub.pure.text.folding import fold
 
 SHORTEST = 12
-"""The fewest letters and digits of a line that is compared: shorter ones are alike by chance."""
+"""The fewest letters and digits of a line that is compared: shorter lines are alike by chance."""
 FEWEST_WORDS = 5
-"""The fewest words of a line that can be nearly the same as another one."""
+"""The fewest words of a line that can be nearly the same as another line."""
 MOST_TRIED = 8
 """The most lines with which one line of another text is compared word by word."""
 
@@ -18,7 +18,8 @@ _WORD = re.compile(r"\w+")
 
 
 class Repeated(NamedTuple):
-    """A line of the other text, from 1, and the key of the line that it repeats. `is_same`: it has the same words."""
+    """A line of the other text (`line`, from 1), and the key of the line that it repeats. `is_same`: it has the same
+    words."""
 
     key: int
     line: int
@@ -26,10 +27,11 @@ class Repeated(NamedTuple):
 
 
 class Lines:
-    """Lines to look for, each with a key that the caller chooses. Headings and short lines are left out.
+    """Lines to search for, each with a key that the caller chooses.
 
-    Case, width, punctuation and the marks of lists do not count. Two lines of at least FEWEST_WORDS words are nearly
-    the same if they share four fifths of their words.
+    Headings, and lines with fewer than SHORTEST letters and digits, are left out. Case, width, punctuation and the
+    marks of lists do not count. Two lines of at least FEWEST_WORDS words are nearly the same if they share four fifths
+    of their words.
     """
 
     def __init__(self, lines: Mapping[int, str]) -> None:
@@ -49,7 +51,7 @@ class Lines:
         return bool(self._same)
 
     def found_in(self, text: str) -> Iterator[Repeated]:
-        """Yield the lines of `text` that repeat one of the lines to look for."""
+        """Yield the lines of `text` that repeat one of the lines to search for."""
         folded = fold(text)
         if not any(word in folded for word in self._rare):
             return
@@ -61,7 +63,7 @@ class Lines:
                 yield Repeated(near, number, is_same=False)
 
     def _near(self, words: Sequence[str]) -> int | None:
-        """Return the key of a line that has nearly the same words as `words`; None if there is none."""
+        """Return the key of a line to search for that has nearly the same words as `words`; None if there is none."""
         if len(words) < FEWEST_WORDS:
             return None
         keys = dict.fromkeys(key for word in words for key in self._rare.get(word, ()))
@@ -75,5 +77,8 @@ class Lines:
 
 
 def _rare(words: Sequence[str]) -> list[str]:
-    """Return the longest words of a line. Any line that is nearly the same has one of these words."""
+    """Return the longest words of a line: a third of all its words, and one more.
+
+    Any line that is nearly the same has at least two thirds of the words, and so at least one of these.
+    """
     return sorted({*words}, key=lambda word: (-len(word), word))[: len(words) // 3 + 1]

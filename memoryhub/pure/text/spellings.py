@@ -1,5 +1,5 @@
-"""Finds other spellings of a text (in case, width, accents, spaces and the like), and near spellings with one other
-letter."""
+"""Finds other spellings of a text (in case, width, accents, spaces and the like), and near spellings, which differ in
+one letter."""
 
 import re
 import unicodedata
@@ -13,7 +13,8 @@ _ASIDE = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ħ": "h", "ı": "i", "
 
 _UNSEEN = frozenset({"Mn", "Me", "Cf"})
 NEAR_LETTERS = 6
-"""The least number of letters of a word for which near spellings are searched: shorter words resemble too many."""
+"""The least number of letters in a word for which near spellings are searched: a shorter word is nearly spelt like too
+many others."""
 
 SHORTEST = 3
 """The least number of characters of a text to erase: a shorter one would be found everywhere."""
@@ -36,14 +37,18 @@ _LOOSE = _Loose()
 
 
 def loose(text: str) -> str:
-    """Return the form by which spellings are compared. Each character is folded by itself, so the ends of lines
-    stay."""
+    """Return the form of a text by which spellings are compared.
+
+    Each character is folded by itself, so the lines of the text stay the same.
+    """
     return text.lower() if text.isascii() else text.translate(_LOOSE)
 
 
 def is_long_enough(text: str) -> bool:
-    """Return whether a text can be erased: it has at least SHORTEST characters, or two wide letters, such as the name
-    高橋."""
+    """Return whether a text is long enough to be erased.
+
+    It has at least SHORTEST characters, or two wide letters, such as the name 高橋.
+    """
     text = text.strip()
     return len(text) >= SHORTEST or (
         len(text) == 2 and all(one.isalpha() and unicodedata.east_asian_width(one) == "W" for one in text)
@@ -60,18 +65,19 @@ class Spellings:
         self._pattern = re.compile("|".join(part for part in parts if part) or "(?!)")
 
     def is_same(self, spelling: str) -> bool:
-        """Return whether a spelling equals one of the texts but for case, width, accents and the like."""
+        """Return whether a spelling equals one of the texts apart from case, width, accents and the like."""
         return loose(spelling) in self.folded
 
     def within(self, text: str) -> set[str]:
-        """Return every spelling of the texts that occurs in a text, as it is written there."""
+        """Return every spelling of the given texts that occurs in `text`, as it is written there."""
         folded = loose(text)
         if len(folded) == len(text) and text.isascii():
             return {text[slice(*match.span())] for match in self._pattern.finditer(folded)}
         return {spelling for line in self._lines(text, folded) for spelling in in_line(self._pattern, line)}
 
     def _lines(self, text: str, folded: str) -> Iterator[str]:
-        """Yield the lines that have a spelling. If one of the texts has several lines, yield the whole text."""
+        """Yield the lines of `text` that contain a spelling. If one of the given texts has several lines, yield the
+        whole text."""
         if not self._pattern.search(folded):
             return
         if any("\n" in spelt for spelt in self.folded):
@@ -83,8 +89,8 @@ class Spellings:
 
 
 class NearSpellings:
-    """The near spellings of the given texts: one letter is added, removed or replaced, or two neighbours are
-    swapped."""
+    """The near spellings of the given texts: in one of their words, one letter is added, removed or replaced, or two
+    neighbours are swapped."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         self._same = Spellings(texts)
@@ -92,14 +98,15 @@ class NearSpellings:
 
     @property
     def halves(self) -> tuple[str, ...]:
-        """Return halves of words. Each loose text with a near spelling contains one of these halves.
+        """Return halves of the words of the given texts. Any loose text that contains a near spelling contains one of
+        these halves.
 
         The result is empty if no word is long enough.
         """
         return tuple(dict.fromkeys(half for near in self._nears for half in near.halves))
 
     def within(self, text: str) -> set[str]:
-        """Return the near spellings that occur in a text as whole words, as they are written there."""
+        """Return the near spellings that occur in `text` as whole words, as they are written there."""
         folded = loose(text)
         nears = [near for near in self._nears if near.may_be_in(folded)]
         if not nears:
@@ -111,7 +118,11 @@ class NearSpellings:
 
 @dataclass(frozen=True, slots=True)
 class _Near:
-    """A word of a text in which one letter may differ, and the pattern of the text with such a word."""
+    """A word of a text in which one letter may differ, and the pattern of the text with such a word.
+
+    Another text is searched only if it contains one half of the word, because one different letter leaves the other
+    half as it is.
+    """
 
     word: str
     pattern: re.Pattern[str]
@@ -138,7 +149,7 @@ class _Near:
 
 
 def _nears(folded: str) -> Iterator[_Near]:
-    """Yield a _Near for each word of a folded text that is long enough and has only letters."""
+    """Yield a _Near for each word of a folded text that has at least NEAR_LETTERS letters and no other characters."""
     words = [word for word in _BETWEEN.split(folded) if word]
     for at, word in enumerate(words):
         if len(word) < NEAR_LETTERS or not word.isalpha():
@@ -151,7 +162,8 @@ def _nears(folded: str) -> Iterator[_Near]:
 
 
 def is_one_edit(word: str, other: str) -> bool:
-    """Return whether `other` is `word` with one character added, removed or replaced, or two neighbours swapped."""
+    """Return whether `other` is `word` with one character added, removed or replaced, or with two neighbours
+    swapped."""
     if word == other or abs(len(word) - len(other)) > 1:
         return False
     shorter = min(len(word), len(other))
@@ -177,6 +189,6 @@ def in_line(pattern: re.Pattern[str], line: str) -> Iterator[str]:
 
 
 def _pattern(folded: str) -> str:
-    """Return a pattern that matches a folded text, or its words joined or separated in other ways."""
+    """Return a pattern that matches a folded text, also if its words are joined or separated in other ways."""
     words = [re.escape(word) for word in _BETWEEN.split(folded) if word]
     return f"{re.escape(folded)}|{_SPACES.join(words)}" if words else ""

@@ -1,4 +1,4 @@
-"""Makes hidden and bidirectional characters visible, as labelled boxes.
+"""Makes hidden and bidirectional characters visible, as boxes with labels.
 
 A person must see what an agent reads. Invisible characters can carry instructions, and characters that change the
 direction of writing can make a text look like another one.
@@ -12,7 +12,7 @@ from html import escape
 from itertools import groupby
 
 MOST_BOXES = 32
-"""The most boxes for a run of hidden characters; the last box says how many characters follow."""
+"""The most boxes for a row of hidden characters; the last box says how many more characters follow."""
 
 _SELECTORS = "\ufe00-\ufe0f\U000e0100-\U000e01ef"
 _TAGS = "\U000e0020-\U000e007f"
@@ -84,7 +84,8 @@ _CONTROL_NAMES = {
 class Segment:
     """A piece of a text.
 
-    Plain text has no label. A hidden character has a short label and a full name. A blank has a sign as its label.
+    Plain text has no label. A hidden character has a short label and a full name. A blank has a sign as its label, and
+    no name.
     """
 
     text: str
@@ -98,8 +99,10 @@ def has_hidden(text: str) -> bool:
 
 
 def segments(text: str, *, show_whitespace: bool = False) -> list[Segment]:
-    """Return a text, cut into segments at its hidden characters. With `show_whitespace` it is also cut at spaces and
-    tabs."""
+    """Return a text, cut into segments at its hidden characters.
+
+    With `show_whitespace`, it is also cut at spaces and tabs.
+    """
     if _ANY.search(text) is None and not show_whitespace:
         return [Segment(text)] if text else []
     parts = list(_hidden_segments(text))
@@ -153,7 +156,10 @@ def _hidden_segments(text: str) -> Iterator[Segment]:
 
 
 def _boxes(run: str) -> Iterator[Segment]:
-    """Yield boxes for a run of hidden characters. Characters of one family share a box."""
+    """Yield boxes for a row of hidden characters.
+
+    Equal characters share a box, all tags share one, and all variation selectors share one.
+    """
     groups = ["".join(group) for _, group in groupby(run, key=_family)]
     yield from map(_box, groups[: MOST_BOXES - 1])
     if len(groups) == MOST_BOXES:
@@ -163,7 +169,8 @@ def _boxes(run: str) -> Iterator[Segment]:
 
 
 def _family(character: str) -> str:
-    """Return a key that is equal for characters that share a box, such as all tags."""
+    """Return a key that is equal for characters that share a box, so that a message in tags or variation selectors is
+    one box."""
     if _TAGS[0] <= character <= _TAGS[-1]:
         return "tags"
     if _SELECTORS[0] <= character <= _SELECTORS[2] or _SELECTORS[3] <= character <= _SELECTORS[-1]:

@@ -1,4 +1,4 @@
-"""The forms of a searched word, so that a search also finds the word with another English ending."""
+"""The forms of a word to search for: with them, a search also finds the word with another English ending."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from memoryhub.pure.text.folding import Whole, find
 
 Forms = tuple[str, ...]
-"""Folded texts of which at least one must occur. A Whole must occur as a word of its own."""
+"""Folded texts of which at least one must occur in the searched text. A Whole must occur as a word of its own."""
 
 _LETTERS = re.compile(r"[a-z]{3,}\Z")
 _PLURAL = re.compile(r"(?:(?<=[a-z]{2}[sxz])es|(?<=[cs]h)es|(?<![sui])s)\Z")
@@ -16,14 +16,16 @@ _WITHOUT_E = re.compile(r"[aeiouy][a-z]*[^aeo]e\Z")
 _WITH_IE = re.compile(r"[^aeou]y\Z")
 _DOUBLED = re.compile(r"([bgkmnprt])\1\Z")
 _SHORTEST = 5
-"""The fewest letters before `ed` or `ing` that are searched without the ending: fewer letters occur in too many other
+"""The fewest letters before `ed` or `ing` that are searched without the ending. Fewer letters occur in too many other
 words."""
 
 
 def forms(word: str) -> Forms:
-    """Return what to search for instead of a folded word: a text with another ending contains one of these forms.
+    """Return what to search for instead of a folded word: a text that has the word with another ending contains one of
+    these forms.
 
-    A search finds a text inside longer words. Short words without their ending are found as whole words only.
+    A search finds a text inside longer words, so `refund` is enough for `refunds`. Short words without their ending are
+    found only as whole words: `test` is in `latest`.
     """
     letters = _LETTERS.search(word)
     if letters is None:
@@ -33,7 +35,7 @@ def forms(word: str) -> Forms:
 
 
 def texts_of(words: Iterable[Forms]) -> tuple[str, ...]:
-    """Return the texts of all forms of these words, for finding and marking them."""
+    """Return the texts of all forms of these words, with which to find and to mark them."""
     return tuple(dict.fromkeys(form for word in words for form in word))
 
 
@@ -66,7 +68,7 @@ def _forms(word: str) -> Iterator[str]:
 
 
 def _of_stem(stem: str) -> Iterator[str]:
-    """Yield the forms of a word that ended in `ed` or `ing` after the stem."""
+    """Yield the forms of a word that ends in `ed` or `ing` after the stem."""
     if len(stem) >= _SHORTEST:
         yield stem[:-1] if stem[-1] == stem[-2] else stem
         if _WITH_IE.search(stem):

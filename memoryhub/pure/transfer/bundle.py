@@ -1,4 +1,5 @@
-"""What an export or import contains, as plain values: memories, proposals and path rules."""
+"""What an export or import contains, as plain values: memories with their versions and comments, proposals with the
+decisions about them, and path rules."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,10 +13,10 @@ class Refused(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """The author of a version: an actor in the API's form, with the name that the actor had then.
+    """The author of a version: an actor in the API's form, and the name that the actor had then.
 
-    `type` is `api_actor`, `session_actor`, `user_actor`, `service_account_actor`, or "" (unknown). `id` is visible
-    ASCII, at most 128 characters.
+    `type` is `api_actor`, `session_actor`, `user_actor`, `service_account_actor`, or "" for an unknown author. `id` is
+    visible ASCII, at most 128 characters. `label` is any text.
     """
 
     type: str
@@ -25,11 +26,11 @@ class Author:
 
 @dataclass(frozen=True, slots=True)
 class BundledVersion:
-    """One version. Facts are None if the source does not know them.
+    """One version. A fact that the source does not know is None.
 
-    `path` has the API's form (`/notes/todo.md`); "" if it was redacted. `content` is None for the operation `deleted`
-    and for a `redacted` version. `at` is aware, in UTC, exact to the microsecond. `note` is the note of a deletion
-    (None: it has none).
+    `path` has the API's form (`/notes/todo.md`); it is "" if it was redacted. `content` is None for the operation
+    `deleted` and for a `redacted` version. `at` is aware, in UTC, exact to the microsecond. `note` is the note of a
+    deletion (None: it has none).
     """
 
     id: str | None
@@ -58,7 +59,7 @@ class BundledComment:
 class BundledThread:
     """A conversation about a memory, oldest comment first.
 
-    It is about the lines `first` to `last` of version `number` (None: about the memory as a whole).
+    It is about the lines `first` to `last` of version `number` or, if both are None, about the memory as a whole.
     """
 
     number: int
@@ -72,7 +73,8 @@ class BundledThread:
 class BundledMemory:
     """A memory and its versions, oldest first. A memory whose last version is `deleted` is in the trash.
 
-    `path` is its current or last path. Older versions may be missing.
+    `path` is its current path or, in the trash, its last path. Its oldest versions may be missing, if retention removed
+    them.
     """
 
     id: str | None
@@ -85,9 +87,10 @@ class BundledMemory:
 class BundledTalk:
     """A conversation about a proposal, oldest comment first.
 
-    It is about a `line` in one memory or, if `change` is None, about the proposal as a whole. `change` is the number of
-    a change of this memory, from 1. With `old`, the line is in the text of version `base` (None: no text). Otherwise it
-    is in the proposed text, made from this text by the changes up to `number`.
+    It is about a `line` that the proposal changes in one memory or, if `change` is None, about the proposal as a whole.
+    `change` is the number of a change of this memory, from 1. The line is in the text before the changes (`old`) or in
+    the proposed text. Both texts were made from the version `base` (None: there was none) and the changes up to
+    `number`.
     """
 
     change: int | None
@@ -103,9 +106,9 @@ class BundledTalk:
 class BundledOutcome:
     """The outcome of one change after a decision.
 
-    `outcome` is one of OUTCOMES for its memory (None: there was nothing to change, or unknown). `edited`: the person
-    wrote another text. `replaced`: later changes took the place of its "whole", of a "part", or of nothing (None).
-    `became` is the version that the merge made.
+    `outcome` is one of OUTCOMES for its memory. It is None if the memory already had the change, or if the outcome is
+    not known. `edited`: the person wrote another text for the memory. `replaced` says how much of this change later
+    changes replaced: "whole", "part" or None. `became` is the version that the merge made.
     """
 
     outcome: str | None = None
@@ -119,11 +122,12 @@ OUTCOMES = ("refused", "merged", "merged_in_part")
 
 @dataclass(frozen=True, slots=True)
 class BundledChange:
-    """One change of a proposal. `memory` is the path of its memory, and `base` the text that the agent saw.
+    """One change of a proposal. `memory` is the path of the memory that it changes, and `base` the text that the agent
+    saw.
 
     Both are None for a new memory. `base` is also None for a text that no longer exists. `memory_id` and `base_id` are
-    the ids of the memory and of the version, if the source names them. `content` is the whole new text, and `new_path`
-    the new path; None means no change.
+    the ids of the memory and of the version with that text, if the source names them. `content` is the whole new text
+    (None: the text stays), `new_path` the new path (None: the path stays).
     """
 
     path: str
@@ -139,7 +143,8 @@ class BundledChange:
 
 @dataclass(frozen=True, slots=True)
 class BundledDecision:
-    """The decision about a proposal: the state after it, the moment, and the name of the person ("": unknown)."""
+    """The decision about a proposal: the proposal's state since then, the moment, and the name of the person who
+    decided ("": unknown)."""
 
     state: str
     at: datetime
@@ -152,9 +157,9 @@ STATES = ("merged", "partly_merged", "refused", "withdrawn")
 
 @dataclass(frozen=True, slots=True)
 class BundledProposal:
-    """A proposal, its agent, and what people said about it. `decision` is None while it is open.
+    """A proposal, the agent that made it, and what people said about it. `decision` is None while the proposal is open.
 
-    `number` is None if the source does not number it.
+    `number` is None if the source does not number its proposals.
     """
 
     agent: Author
@@ -169,7 +174,8 @@ class BundledProposal:
 class BundledRule:
     """A path rule, and the name of the agent or key that it is for.
 
-    `sha256` is the digest of the text whose lines the rule protects (None: no lines, or no such text).
+    `sha256` is the digest of the text whose lines the rule protects. It is None if the rule protects no lines, or if
+    that text no longer exists.
     """
 
     rule: PathRule
@@ -179,7 +185,7 @@ class BundledRule:
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """All data of one import. `source` names the format that it had."""
+    """All data of one import. `source` is the name of the format that was read."""
 
     source: str
     memories: tuple[BundledMemory, ...]

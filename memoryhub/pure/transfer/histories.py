@@ -12,7 +12,8 @@ MOST_NUMBER = 1_000_000_000
 
 
 def checked(memories: Iterable[BundledMemory], bounds: Bounds) -> tuple[tuple[BundledMemory, ...], tuple[Left, ...]]:
-    """Return the memories that can be imported, and what cannot. Raises Refused for contradictory histories."""
+    """Return the memories that can be imported, and those that cannot. Raises Refused for histories that contradict
+    themselves."""
     all_of_them = list(memories)
     require_bounds(all_of_them, bounds)
     _require_ids(all_of_them)
@@ -29,7 +30,7 @@ def checked(memories: Iterable[BundledMemory], bounds: Bounds) -> tuple[tuple[Bu
 
 
 def _last_path(memory: BundledMemory) -> str:
-    """Return the last path of a memory whose deletion was redacted; "" if no version has a path."""
+    """Return the last known path of a memory whose deletion was redacted; "" if no version has a path."""
     return next((version.path for version in reversed(memory.versions) if version.path), "")
 
 
@@ -122,6 +123,6 @@ def _is_no_text(content: str) -> bool:
 
 
 def newest_alone(memory: BundledMemory) -> BundledMemory:
-    """Return a memory that has only the newest version of the given one, as its first version."""
+    """Return a memory that has only the newest version of the given memory, as its first version."""
     last = memory.versions[-1]
     return BundledMemory(None, memory.path, (replace(last, id=None, number=1, operation="created"),))

@@ -9,14 +9,14 @@ from memoryhub.pure.transfer import obeyed_names
 _RESERVED = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³]) *(\.|$)", re.IGNORECASE)
 _FORBIDDEN = frozenset('<>:"\\|?*%')
 _LONGEST = 200
-"""The most bytes of a name: less than every file system's limit, with room for a hash."""
+"""The most bytes of a name: less than the limit of every file system, with room for a hash."""
 
 
 def safe_name(name: str, directory: str = "") -> str:
     """Return a file name for one name of a path. A long name is shortened.
 
-    A character is escaped, as in `%41`, if Linux, macOS or Windows cannot store it, or if a program would obey the file
-    in `directory`.
+    A character is escaped, as in `%41`, if Linux, macOS or Windows cannot store it, or if a program would obey a file
+    with this name in `directory`.
     """
     obeyed = obeyed_names.to_escape(name, directory)
     escaped = "".join(
@@ -41,7 +41,10 @@ def escape(character: str) -> str:
 
 
 def escape_obeyed(name: str, directory: str = "") -> str:
-    """Return a name in which characters are escaped so that no program obeys the name."""
+    """Return a name in which those characters are escaped for which a program would obey it.
+
+    Escapes that were made before can be the reason: `:~1` has become `%3A~1`, the form of a short name of Windows.
+    """
     obeyed = obeyed_names.to_escape(name, directory)
     return "".join(escape(character) if at in obeyed else character for at, character in enumerate(name))
 
@@ -57,9 +60,10 @@ def _marked(safe: str, whole: str) -> str:
 
 
 class Names:
-    """Chooses a name in an archive for each path. Names are unique even on file systems that ignore case.
+    """Chooses a name in an archive for each path. Names are unique even on file systems that ignore case or compose
+    marks.
 
-    No path gets the name `reserved`, or a name in a directory of that name.
+    No path gets the name `reserved`, or a name in a directory with the name `reserved`.
     """
 
     def __init__(self, reserved: str = "") -> None:
@@ -67,7 +71,7 @@ class Names:
         self._directories: set[bytes] = set()
 
     def of(self, path: str) -> str:
-        """Return the name for a path, without a slash at its start. Pass each path only once."""
+        """Return the name in the archive for a path, without a slash at its start. Pass each path only once."""
         place, whole, within = "", "", ""
         *above, last = path.split("/")[1:]
         for name in above:
@@ -80,9 +84,10 @@ class Names:
         return place[1:]
 
     def _beneath(self, directory: str, safe: str, whole: str, *, is_directory: bool) -> str:
-        """Return the place of the escaped name `safe` in a directory. `whole` marks the name if this place is taken.
+        """Return the place of the escaped name `safe` in a directory. If this place is taken, `whole` makes the name
+        unique.
 
-        Directories whose names are the same to a file system share a place. A memory always gets its own.
+        Directories whose names are equal for some file system share a place. A memory always gets a place of its own.
         """
         place = f"{directory}/{safe}"
         folded = _folded(place)

@@ -1,4 +1,4 @@
-"""File names that a program obeys when a directory is entered, listed or opened. An export escapes them.
+"""File names that a program obeys when a directory is entered, listed or opened. An export escapes these names.
 
 For example, a memory at `/.git/config` would make `git status` run commands. An import reverses the escape.
 """
@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 
 class Reason(NamedTuple):
-    """Names, in lower case, that are escaped for one reason, and the sentence about this reason in docs/export.md."""
+    """Names, in lower case, that are escaped for the same reason, and the sentence about this reason in
+    docs/export.md."""
 
     why: str
     names: frozenset[str]
@@ -70,7 +71,7 @@ BENEATH: Mapping[str, frozenset[str]] = {
     ".gemini": frozenset({"settings.json"}),
     ".codex": frozenset({"config.toml", "hooks.json"}),
 }
-"""Names that a coding agent obeys in its own directory, whose other files are ordinary memories."""
+"""{directory of a coding agent: names of files in it that the agent obeys}. Other files there are ordinary memories."""
 
 ENDINGS: frozenset[str] = _words(
     "lnk url scf pif library-ms search-ms searchconnector-ms website theme themepack desktop webloc inetloc fileloc"
@@ -81,12 +82,12 @@ ENDINGS: frozenset[str] = _words(
 text."""
 
 _SHORT_NAME = re.compile(r"[^~.]{1,6}~[0-9]{1,6}(\.[^.]{0,3})?")
-"""Windows' short form of a long name: `git~1` is `.git`."""
+"""Windows' short form of a long name, such as `git~1` for `.git`."""
 _ALL_NAMES: frozenset[str] = frozenset().union(*(reason.names for reason in NAMES))
 
 
 def folded(name: str) -> str:
-    """Return a name as the most tolerant file system compares it.
+    """Return a name in the form in which the most tolerant file system compares it.
 
     The result has no upper case, no invisible characters and one Unicode form. It also lacks what Windows ignores, such
     as a dot at the end.

@@ -1,4 +1,4 @@
-"""What all readers of imported bytes share: limits, allowed places, and what cannot become a memory."""
+"""What all readers of imported bytes share: limits, allowed places, and texts that cannot become a memory."""
 
 import mmap
 import re
@@ -15,11 +15,11 @@ Data = bytes | mmap.mmap
 """The imported bytes, in memory or as a mapped file. A mapped file does not have all methods of bytes."""
 
 MARKED = "The name .anthropic-memory-store is reserved."
-"""The reason why a marker that the SDK wrote into its copy is not imported. A memory of an export is imported even if
-it has a marker's name."""
+"""The reason why a marker is not imported that the SDK wrote into its copy of a store. A memory of an export is
+imported even if it has a marker's name."""
 
 MOST_PLACE = 4_096
-"""The most bytes of a place: as many as a path of a file can have. Composing a longer one could take long."""
+"""The most bytes of a place: as many as the path of a file can have. To compose a longer place could take long."""
 
 _DRIVE = re.compile(r"[A-Za-z]:")
 _ARCHIVES = (
@@ -50,7 +50,7 @@ class Bounds(NamedTuple):
 
 
 class Left(NamedTuple):
-    """A file or memory that is not imported. The reason is a sentence."""
+    """A file or memory that is not imported. The reason for this is a sentence."""
 
     path: str
     why: str
@@ -74,7 +74,7 @@ def require_place(name: str, *, posix: bool = False) -> str:
     """Return a place in an archive or stream, in NFC.
 
     Raises Refused for a place that is absolute, or that has `.`, `..` or an empty name in it. `posix`: only a slash
-    separates names, so that `a: b.md` is a name. Otherwise `a:` may be a drive.
+    separates names, as in git's trees. Then `a: b.md` is a name, whereas otherwise `a:` may be a drive.
     """
     shown = visible(name)
     if not name:
@@ -103,7 +103,7 @@ def composed(name: str) -> str:
 
 
 def require_apart(names: Iterable[str]) -> None:
-    """Raise Refused if a place occurs twice, or is both a text and a directory."""
+    """Raise Refused if a place occurs twice, or if it is both a text and a directory of another text."""
     seen: set[str] = set()
     for name in names:
         if name in seen:
@@ -130,7 +130,7 @@ def refusal_of(path: str) -> str | None:
 
 
 def is_marker(path: str) -> bool:
-    """Return whether a path is a marker of the SDK or lies under one."""
+    """Return whether a path is a marker of the SDK or is under one. Each directory that the SDK copied has a marker."""
     return paths.is_sync_marker(path) or path.endswith(paths.SYNC_MARKER)
 
 
@@ -144,7 +144,7 @@ def text_of(content: bytes) -> str | None:
 
 
 def why_no_text(content: bytes) -> str:
-    """Return a sentence why bytes that are no text are not imported."""
+    """Return the sentence that says why bytes that are no text are not imported."""
     if content.startswith(_ARCHIVES):
         return "It is an archive, and archives inside are not unpacked."
     return "It is not a text, and memories are texts."
@@ -153,9 +153,10 @@ def why_no_text(content: bytes) -> str:
 def memories_of(
     texts: Iterable[tuple[str, bytes]], exported: Container[str] = ()
 ) -> tuple[tuple[BundledMemory, ...], tuple[Left, ...]]:
-    """Return the memories made of `texts`, which are (place, bytes), and what cannot become a memory.
+    """Return the memories made of `texts`, which are (place, bytes), and those of the texts that cannot become a
+    memory.
 
-    `exported` are the paths that an export lists. None of these counts as a marker of the SDK.
+    `exported` are the paths of memories that an export lists. None of these counts as a marker of the SDK.
     """
     memories: list[BundledMemory] = []
     left: list[Left] = []
@@ -173,7 +174,7 @@ def memories_of(
 
 
 def plain(path: str, content: str) -> BundledMemory:
-    """Return a memory of which nothing but the text is known."""
+    """Return a memory about which nothing but the path and the text is known."""
     return BundledMemory(None, path, (BundledVersion(None, 1, "created", path, content, None, None),))
 
 
@@ -188,7 +189,7 @@ def require_some(read: Read) -> Read:
 
 
 def visible(name: str) -> str:
-    """Return a name from elsewhere for use in sentences: in quotes, its first 120 characters, none invisible."""
+    """Return a name from elsewhere for use in sentences: its first 120 characters in quotes, without invisible ones."""
     shown = "".join(c if c.isprintable() else "\ufffd" for c in name[:120])
     return f"“{shown}{'…' if len(name) > 120 else ''}”"
 

@@ -21,19 +21,20 @@ MANIFEST_FORMAT = "memoryhub-files"
 MEMORY_NAMES = frozenset({"CLAUDE.md", "CLAUDE.local.md", "MEMORY.md", "AGENTS.md"})
 """Files that coding agents read at the start of their work, anywhere in a project."""
 MEMORY_DIRECTORIES = frozenset({"memory", "memories", "agent-memory", "agent-memory-local", "rules"})
-"""Directories under a `.claude` whose Markdown files are memories."""
+"""Directories under a directory `.claude` whose Markdown files are memories."""
 
 NEVER = (
     ".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv", "__MACOSX", ".obsidian", ".trash", ".vscode",
     ".idea", ".DS_Store", "Thumbs.db", "desktop.ini", "*.sqlite", "*.sqlite3", "*.sqlite3-*", "*.sqlite-*", "*.db",
     "*.db-wal", "*.db-shm", "*.lock", "*.pyc",
 )  # fmt: skip
-"""Patterns of names that are no memories: files that tools keep for themselves, and databases."""
+"""Patterns of names that are never memories: files that tools keep for themselves, and databases."""
 
 
 @dataclass(frozen=True, slots=True)
 class Exclude:
-    """Shell patterns of what is ignored, except what is in `kept`.
+    """Shell patterns of the places that are ignored. The places in `kept`, and the directories above them, are not
+    ignored.
 
     A pattern without a slash matches one name anywhere. A pattern with a slash matches a whole place.
     """
@@ -42,7 +43,7 @@ class Exclude:
     kept: frozenset[str] = frozenset()
 
     def except_for(self, places: frozenset[str]) -> "Exclude":
-        """Return the same exclusions, except that NEVER excludes none of `places`."""
+        """Return the same exclusions, except that their patterns of NEVER exclude none of `places`."""
         asked = Exclude(tuple(pattern for pattern in self.patterns if pattern not in NEVER))
         kept = {place for place in places if not asked.has(place)}
         above = {place[:end] for place in kept for end, character in enumerate(place) if character == "/"}
@@ -65,12 +66,13 @@ DEFAULT = Exclude()
 
 @lru_cache(maxsize=64)
 def _pattern(patterns: tuple[str, ...]) -> re.Pattern[str]:
-    """Return one pattern for all names that match one of the shell patterns without a slash."""
+    """Return one pattern for all names that these shell patterns match. Shell patterns with a slash match no name."""
     return re.compile("|".join(translate(pattern) for pattern in patterns if "/" not in pattern) or "(?!)")
 
 
 def is_memory(place: str, beside: frozenset[str] = frozenset()) -> bool:
-    """Return whether coding agents keep a memory at a place. `beside` are the directories that have a MEMORY.md."""
+    """Return whether a place is one where coding agents keep a memory. `beside` are the directories that have a
+    MEMORY.md."""
     parts = place.split("/")
     if parts[-1] in MEMORY_NAMES:
         return True
@@ -85,7 +87,7 @@ def is_memory(place: str, beside: frozenset[str] = frozenset()) -> bool:
 def chosen(places: Collection[str], only_memory_files: bool) -> list[str]:
     """Return the places to import, sorted. With `only_memory_files`, these are only the memories of coding agents.
 
-    Raises Refused if there is none of them.
+    Raises Refused if there is no place to import.
     """
     if not only_memory_files:
         return sorted(places)
@@ -97,15 +99,16 @@ def chosen(places: Collection[str], only_memory_files: bool) -> list[str]:
 
 
 def excluded(count: int) -> tuple[Left, ...]:
-    """Return the line that says how many texts are left out by their names, if there are any."""
+    """Return the line that says how many texts are left out by their names; nothing if none are."""
     why = f"{count:,} that are excluded by their names (.git, .obsidian, databases and others)."
     return (Left("", why),) if count else ()
 
 
 def read_archive(data: Data, bounds: Bounds, only_memory_files: bool = False, exclude: Exclude = DEFAULT) -> Read:
-    """Return the memories of a ZIP archive. With `only_memory_files`, return only the memories of coding agents.
+    """Return the memories of a ZIP archive; with `only_memory_files`, only those of coding agents.
 
-    Otherwise, the memories of an unchanged export have their history. Raises Refused.
+    Without it, the memories of an unchanged export come with their history, and nothing of an export is excluded.
+    Raises Refused.
     """
     archive = archive_read.Archive(data, bounds)
     is_export = MANIFEST in archive.places and not only_memory_files
@@ -115,7 +118,10 @@ def read_archive(data: Data, bounds: Bounds, only_memory_files: bool = False, ex
 
 
 def read_texts(texts: dict[str, bytes], bounds: Bounds, only_memory_files: bool, source: str) -> Read:
-    """Return the memories in `texts`, {place: bytes}, also of a hub's export. `texts` is emptied on the way."""
+    """Return the memories in `texts`, {place: bytes}. `texts` is emptied on the way, so that no text is loaded twice.
+
+    If `texts` is a hub's export, the paths of the memories come from its manifest.
+    """
     if MANIFEST in texts and not only_memory_files:
         read = reading.require_some(_of_export(texts, bounds))
         return replace(read, bundle=replace(read.bundle, source=source))
@@ -125,7 +131,8 @@ def read_texts(texts: dict[str, bytes], bounds: Bounds, only_memory_files: bool,
 
 
 def _of_export(texts: dict[str, bytes], bounds: Bounds) -> Read:
-    """Return the memories of a hub's export, without their history if the texts were changed since then."""
+    """Return the memories of a hub's export. If its texts were changed after the export, they come without their
+    history."""
     told = places(texts.pop(MANIFEST), bounds)
     history = texts.pop(HISTORY, None)
     if history is None:
@@ -153,7 +160,7 @@ def places(manifest: bytes, bounds: Bounds) -> dict[str, tuple[str, object]]:
 
 
 def _by_manifest(texts: Mapping[str, bytes], listed: Mapping[str, tuple[str, object]]) -> Read:
-    """Return the memories in `texts`, each at the path that the manifest (`listed`) names for it."""
+    """Return the memories in `texts`, each at the path that the manifest, `listed`, has for its place."""
     at = [(listed[name][0] if name in listed else "/" + name, content) for name, content in sorted(texts.items())]
     for path, _ in at:
         if not path.startswith("/"):

@@ -1,4 +1,4 @@
-"""What all writers get as input, and the JSON that they share."""
+"""The input of all writers of exports, and the JSON that they share."""
 
 import json
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ JsonRow = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """The facts about an export. `store` has the values of the line about the store.
+    """The facts about an export. `store` has the values for the line about the store.
 
     `path` is the exported directory, and `seq` the audit entry of the export.
     """
@@ -35,10 +35,11 @@ class About:
 
 @dataclass(frozen=True, slots=True)
 class WrittenVersion:
-    """A version, its memory, the SHA-256 of its text, and the audit's proof of it (None: it is not exported).
+    """A version, its memory, the SHA-256 of its text, and the audit's proof of it (None: the proof is not exported).
 
-    `memory_path` is the memory's current or last path ("": redacted). `deleted`: the memory is in the trash. `old_path`
-    is the path before this version (None: there was none). `is_past`: the version was never current in this store.
+    `memory_path` is the memory's current or last path ("": it was redacted). `deleted`: the memory is in the trash.
+    `old_path` is the memory's path before this version (None: there was none). `is_past`: the version was never current
+    in this store, because it was imported together with a later one.
     """
 
     version: BundledVersion

@@ -1,7 +1,7 @@
 """Messages to a chat: an event as one sentence with a link, in the form that the chat takes.
 
-A message has the name of the memory store and what happened, but no text, path or name of a person. Slack and what is
-compatible with it take `text`, Discord takes `content`, and Microsoft Teams takes an adaptive card.
+A message has the name of the memory store and what happened, but no text, path or name of a person. Slack, and chats
+that are compatible with it, take `text`; Discord takes `content`; Microsoft Teams takes an adaptive card.
 """
 
 import json
@@ -18,7 +18,7 @@ SLACK = ("hooks.slack.com", "chat.googleapis.com")
 
 LONGEST_NAME = 100
 _LINKING = re.compile(r"@|:(?=//)|(?<=\w)\.(?=\w)")
-"""Where a chat would begin a mention or a link. A space without width after it prevents that."""
+"""Where a chat would see the beginning of a mention or a link. A space without width after this place prevents that."""
 
 
 def _(text: str) -> str:
@@ -59,18 +59,18 @@ WORDS: Mapping[str, str] = {
     "alarm.ended": _("An alarm of the hub is over"),
     TEST: _("Test event"),
 }
-"""What each event means."""
+"""{event: what has happened, in words}."""
 
 
 ALARMS: Mapping[str, str] = {
     "work": _("background work fails"), "audit": _("something is wrong in the audit"),
     "disk": _("the disk is nearly full"), "webhook": _("a webhook does not reach its receiver"),
 }  # fmt: skip
-"""What each kind of alarm means."""
+"""{kind of alarm: what is wrong, in words}."""
 
 
 def is_of_chat(url: str) -> bool:
-    """Return whether an address is that of a chat which takes only messages."""
+    """Return whether an address belongs to a chat that takes only messages, and no events."""
     return any(_is_at(url, hosts) for hosts in (SLACK, DISCORD, TEAMS))
 
 
@@ -96,7 +96,10 @@ def _is_at(url: str, hosts: tuple[str, ...]) -> bool:
 
 
 def _sentence(data: Mapping[str, Any], name: str) -> str:
-    """Return one sentence about an event. `name` is changed so that a chat finds no mention or link in it."""
+    """Return one sentence about an event.
+
+    In `name`, whatever a chat could take for a mention or a link is changed.
+    """
     if data["type"] == TEST:
         return "This is a test message of MemoryHub."
     if "alarm" in data:

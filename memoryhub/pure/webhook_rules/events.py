@@ -1,7 +1,7 @@
-"""Events for webhooks, made from audit entries, and from the progress of runs and imports.
+"""Events for webhooks. They are made from audit entries, and from the progress of retention runs and imports.
 
-An event contains ids and the actor, never a text or a path. Each kind of change in an entry becomes one event, with at
-most LISTED memories. A longer list continues in further events.
+An event contains ids and the actor, never a text or a path. If an entry changed many memories, each kind of change
+becomes one event, with at most LISTED memories. A longer list continues in further events.
 """
 
 import hmac
@@ -18,7 +18,7 @@ from memoryhub.pure.actors import actor
 LISTED = 100
 
 OFFICIAL = ("memory_store.created", "memory_store.archived", "memory_store.deleted")
-"""The events of the memory_stores API; the types of its SDK match their data."""
+"""The events of the memory_stores API. Their data match the types of its SDK."""
 
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "memory_store": (*OFFICIAL, "memory_store.updated", "memory_store.unarchived"),
@@ -46,16 +46,16 @@ _ALARMS = {"raised": "alarm.raised", "ended": "alarm.ended"}
 _IMPORTS = {"done": "import.finished", "failed": "import.failed"}
 
 TELLING = frozenset((*GROUPS["review"], *GROUPS["proposal"], *GROUPS["finding"]))
-"""The events for which the input of their entry is needed."""
+"""The events for which the input of the audit entry is needed."""
 
 _encode = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A memory version that an entry made. `moved` and `rewritten` say what differs from the version before.
+    """A memory version that an entry made. `moved` and `rewritten` say what differs from the previous version.
 
-    `brought`: it is the newest of several versions that an import brought.
+    `brought`: it is the newest of several versions with which an import brought the memory.
     """
 
     id: str
@@ -82,9 +82,9 @@ class Found:
 class Entry:
     """The facts of an audit entry that its events need.
 
-    `event` is the event of the entry's command (None: none). `told` is the entry's input, and `named` are the (memory,
-    version) pairs in it. `also` has events about decisions in the same act, each with its pairs. `proposals` has
-    (event, number, state) of each proposal that was opened or ended.
+    `event` is the event of the entry's command (None: it has none). `told` is the entry's input, and `named` are the
+    (memory, version) pairs in it. If the act also decided about versions, `also` has the events for this, each with its
+    pairs. `proposals` has (event, number, state) of each proposal that the call or the act opened or ended.
     """
 
     chain: str
@@ -119,7 +119,8 @@ class Event:
 
 
 def of_entry(entry: Entry, key: bytes) -> Iterator[Event]:
-    """Yield the events of an entry: first about the store or a proposal, then about its memories."""
+    """Yield the events of an entry: first the event about the store or a proposal, then the events about its
+    memories."""
     hub = _Hub(key)
     if entry.event in GROUPS["memory_store"]:
         official = {"id": entry.chain, "organization_id": hub.organization, "workspace_id": hub.workspace}
@@ -140,7 +141,8 @@ def of_entry(entry: Entry, key: bytes) -> Iterator[Event]:
 
 
 def of_run(store: str | None, run: str, before: str, state: str, at: datetime, key: bytes) -> Iterator[Event]:
-    """Yield the events of a retention run whose state has changed. `before` is the last reported state."""
+    """Yield the events of a retention run whose state has changed. `before` is the last state that was reported to
+    webhooks."""
     hub, names = _Hub(key), [_RUNS[state]] if state in _RUNS else []
     if state in ("done", "cancelled") and before == "":
         names.insert(0, _RUNS["running"])
@@ -149,7 +151,7 @@ def of_run(store: str | None, run: str, before: str, state: str, at: datetime, k
 
 
 def of_import(store: str, job: str, state: str, memories: int, at: datetime, key: bytes) -> Iterator[Event]:
-    """Yield the event of an import if the import has ended."""
+    """Yield an event if the import has ended."""
     if state in _IMPORTS:
         hub = _Hub(key)
         data = hub.place(store) | {"import_id": job, "memory_count": memories}
@@ -159,7 +161,7 @@ def of_import(store: str, job: str, state: str, memories: int, at: datetime, key
 def of_alarm(key: str, since: datetime, before: str, state: str, at: datetime, audit_key: bytes) -> Iterator[Event]:
     """Yield the events of an alarm whose state has changed. `key` names the kind and the subject of the alarm.
 
-    `before` is the last reported state.
+    `before` is the last state that was reported to webhooks.
     """
     hub, (kind, _space, subject) = _Hub(audit_key), key.partition(" ")
     alarm = {"kind": kind, **_subject(kind, subject), "since": _moment(since)}
@@ -188,7 +190,7 @@ def test_event(webhook: str, chain: str, seq: int, at: datetime, key: bytes) -> 
 
 
 def _lists(entry: Entry) -> Iterator[tuple[str, list[dict[str, str | None]]]]:
-    """Yield (name of an event, items for its list). Each event comes once."""
+    """Yield (name of an event, items for its list). Each name is yielded once."""
     lists: dict[str, list[dict[str, str | None]]] = {}
     for made in entry.made:
         for name in _changes(made):
@@ -212,7 +214,7 @@ def _lists(entry: Entry) -> Iterator[tuple[str, list[dict[str, str | None]]]]:
 
 
 def _changes(made: Made) -> list[str]:
-    """Return the names of the events for one version."""
+    """Return the names of the events for one version. A version that moved a memory and changed its text has two."""
     if made.brought:
         names = ["memory.created", "memory.deleted"] if made.operation == "deleted" else ["memory.created"]
     elif made.operation == "deleted":
@@ -237,7 +239,8 @@ def _pairs(named: Sequence[tuple[str | None, str | None]]) -> list[dict[str, str
 
 
 def _decided(details: Mapping[str, Any]) -> list[str]:
-    """Return the ids of the findings that an entry's input names, if any."""
+    """Return the ids of the findings that an entry's input names; none if the input only says how many findings there
+    were."""
     before = details.get("before")
     lists = before.values() if isinstance(before, dict) else ()
     return [str(one) for listed in lists if isinstance(listed, list) for one in listed]

@@ -9,7 +9,7 @@ AFTER = tuple(
     timedelta(seconds=seconds)
     for seconds in (5, 60, 300, 900, 1800, 3600, 7200, 18_000, 36_000, 50_400, 72_000, 86_400)
 )
-"""The waits after the first, second … failed attempt: 13 attempts in about 77 hours."""
+"""The waits after the first, second … failed attempt: at most 13 attempts in about 77 hours."""
 
 JITTER = 0.1
 HOLDS_UP = 8
@@ -18,18 +18,19 @@ HOLDS_UP = 8
 PAUSE_AFTER = timedelta(days=3)
 LONGEST_WAIT = timedelta(days=1)
 ROTATION = timedelta(hours=24)
-"""The time after a rotation in which the previous secret also signs."""
+"""The time after a rotation in which deliveries are also signed with the previous secret."""
 
 LEASE = timedelta(seconds=60)
-"""The time for which only one process sends to a webhook. After that the process counts as ended."""
+"""The time for which only one process sends to a webhook. If this process is silent for longer, it counts as ended."""
 
 NO_WAIT_IS_LONGER = timedelta(days=2)
-"""A next attempt that is further ahead than this was set while the clock was wrong. It counts as due."""
+"""A next attempt that is further ahead than this was planned while the clock was wrong, and counts as due."""
 
 
 @dataclass(frozen=True, slots=True)
 class Next:
-    """What follows a failed attempt: the next one at `at` (None: none). `aside`: later deliveries may go first."""
+    """What follows a failed attempt: the next attempt at `at` (None: none), and whether later deliveries may go first
+    (`aside`)."""
 
     at: datetime | None
     aside: bool
@@ -51,13 +52,16 @@ def after_failure(
 
 
 def refused(status: int | None) -> bool:
-    """Return whether the receiver works but rejects this request. The fault is then in the request, not in the
-    receiver."""
+    """Return whether a status means that the receiver works but rejects this request.
+
+    The fault is then in the request, not in the receiver.
+    """
     return status is not None and 400 <= status < 500 and status not in (408, 425, 429)
 
 
 def asked_for(retry_after: str, at: datetime) -> datetime | None:
-    """Return the moment that a `Retry-After` names, at most a day ahead. None if it names none."""
+    """Return the moment that a `Retry-After` names, in seconds or as a date, but at most a day ahead. None if it names
+    none."""
     if retry_after.isascii() and retry_after.isdigit():
         seconds = min(int(retry_after[:9]), int(LONGEST_WAIT.total_seconds()))
         return at + timedelta(seconds=seconds)

@@ -1,4 +1,4 @@
-"""The page that makes a person an administrator of the hub, or takes this role away."""
+"""The page on which an administrator of the hub makes another person an administrator, or takes this role away."""
 
 from typing import Any
 
@@ -30,8 +30,11 @@ from memoryhub.web.common.responses import ROWS, see_other
 @superuser_only
 @require_http_methods(["GET", "HEAD", "POST"])
 def administrator(request: Request, user_id: str) -> HttpResponse:
-    """Show what changes if the person becomes an administrator (`is_one=1`) or ceases to be one (`is_one=0`). On POST,
-    change the role."""
+    """Show what changes when a person becomes an administrator of the hub (`is_one=1`) or ceases to be one
+    (`is_one=0`).
+
+    On POST, change the role.
+    """
     user = get_object_or_404(User, pk=user_id)
     if not user.is_active and not user.is_superuser:
         raise Http404
@@ -55,8 +58,10 @@ def _giving(request: Request, user: User) -> HttpResponse:
 
 
 def _taking(request: Request, user: User) -> HttpResponse:
-    """Show an administrator's keys, webhooks and invitations that reach beyond their own stores. On POST, take the role
-    away."""
+    """Show the keys, webhooks and invitations of an administrator that reach beyond the person's own memory stores.
+
+    On POST, take the role away, revoke the ticked keys and pause the ticked webhooks.
+    """
     reaching, links = Key.objects.beyond(user), _links_of(user)
     administered = Member.objects.filter(user=user, role=Role.ADMIN).values("store")
     elsewhere = Webhook.objects.filter(Q(store=None) | ~Q(store__in=administered))

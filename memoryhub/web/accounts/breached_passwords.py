@@ -13,7 +13,7 @@ logger = logging.getLogger(__name__)
 
 
 class NotBreached:
-    """Refuses passwords that are in the hub's list of breached passwords. If the list cannot be read, no password is
+    """Refuses the passwords in the hub's list of breached passwords. If the list cannot be read, no password is
     refused."""
 
     def __init__(self, file: str) -> None:

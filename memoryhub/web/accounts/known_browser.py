@@ -1,4 +1,4 @@
-"""The session of the browser that sends a request: its mark in the cookie, and its row in the database."""
+"""The session of the browser that sends a request: its mark in the cookie's session, and its row in the database."""
 
 import logging
 from typing import Any
@@ -31,7 +31,7 @@ def begin(sender: object, request: Request, user: User, **_: Any) -> None:
 def used(request: Request) -> BrowserSession | None:
     """Record that a signed-in browser was used, and return its row.
 
-    Return None if the row has ended or the password has changed.
+    Return None if the person is signed out, because the row has ended or the password has changed.
     """
     at = timezone.now()
     row = browsers.of(request.session.get(MARK, ""), request.session[SESSION_KEY], at)
@@ -45,5 +45,5 @@ def used(request: Request) -> BrowserSession | None:
 
 
 def _is_of_the_password(request: Request, user: User) -> bool:
-    """Return whether the cookie's session belongs to the current password."""
+    """Return whether the cookie's session is from a sign-in with the current password."""
     return constant_time_compare(request.session.get(HASH_SESSION_KEY, ""), user.get_session_auth_hash())

@@ -1,6 +1,7 @@
 """A cookie that marks the browsers in which a person has signed in.
 
-Wrong passwords that are typed in unmarked browsers do not delay a sign-in in a marked browser.
+Wrong passwords delay the next sign-in. If they are typed in browsers without this mark, they do not delay a sign-in in
+a marked browser.
 """
 
 import secrets
@@ -17,7 +18,7 @@ LASTS = 180 * 24 * 3600
 
 
 def of(request: Request, user: User | None) -> str | None:
-    """Return the random name of this browser if this person has signed in from it before, else None."""
+    """Return the random name of this browser if this person has signed in from it before, otherwise None."""
     signed = request.get_signed_cookie(COOKIE, default=None, salt=SALT, max_age=LASTS)
     user_id, _, name = (signed or "").partition(".")
     return name if user is not None and user_id == user.id and name else None

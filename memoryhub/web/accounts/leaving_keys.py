@@ -1,4 +1,5 @@
-"""Keys and webhooks of a person who loses a role or the account. They work until they are revoked or paused."""
+"""Keys and webhooks of a person who loses a role or the account: they go on working unless they are revoked or
+paused."""
 
 import json
 from dataclasses import dataclass, field
@@ -23,14 +24,16 @@ MOST_KEYS = 500
 
 
 def rows_of(keys: KeyQuerySet, maker: User, user: User) -> list[KeyRow]:
-    """Return the newest usable keys in `keys` that `maker` issued, at most MOST_KEYS. The rows name only what `user`
-    may see."""
+    """Return those of `keys` that `maker` issued and that are usable, newest first, but at most MOST_KEYS.
+
+    They are rows that name only what `user` may see.
+    """
     now = timezone.now()
     return key_rows(keys.made_by(maker).usable(now).newest()[:MOST_KEYS], user, now)
 
 
 def count_of(keys: KeyQuerySet, maker: User) -> int:
-    """Return how many usable keys in `keys` were issued by `maker`."""
+    """Return how many of `keys` were issued by `maker` and are usable."""
     return keys.made_by(maker).usable(timezone.now()).count()
 
 
@@ -38,7 +41,8 @@ def count_of(keys: KeyQuerySet, maker: User) -> int:
 class Sending:
     """An active webhook that a person made or changed.
 
-    If `is_known` is False, the person may have changed the webhook: the entries that would show it have been removed.
+    If `is_known` is False, it is not known whether the person changed the webhook: the entries that would show it have
+    been removed.
     """
 
     webhook: Webhook
@@ -70,8 +74,11 @@ def webhooks_of(webhooks: WebhookQuerySet, maker: User) -> list[Sending]:
 
 @dataclass(slots=True)
 class Ending:
-    """The keys and webhooks that end when `leaving` loses a right: the ticked ones, and those that the page did not
-    show."""
+    """The keys and webhooks that end when `leaving` loses a right: those that `user` `ticked` on the page, and those
+    that the page did not show.
+
+    So no one keeps a right by making more of them after the page was shown.
+    """
 
     leaving: User
     user: User
@@ -84,7 +91,7 @@ class Ending:
     paused: list[Webhook] = field(default_factory=list)  # the webhooks that have ended
 
     def keys(self) -> list[Key]:
-        """Return those of the ending keys that `user` may revoke, and remember them as `revoked`."""
+        """Return the keys to revoke, among those that `user` may revoke."""
         # called while the action holds its locks
         usable = self.reaching.made_by(self.leaving).usable(timezone.now())
         known = Key.objects.filter(pk__in=self.shown).newest()
@@ -105,7 +112,7 @@ class Ending:
         return self.paused
 
     def going_on(self) -> tuple[int, int]:
-        """Return how many keys and how many webhooks of `leaving` go on working."""
+        """Return how many keys and how many webhooks of `leaving` are not ended and go on working."""
         webhooks = {one.pk for one in self.listed} - {webhook.pk for webhook in self.paused}
         return count_of(self.reaching, self.leaving), len(webhooks)
 
@@ -114,7 +121,7 @@ class Ending:
         return sum(one.pk not in self.shown for one in (*self.revoked, *self.paused))
 
     def say_late(self, request: Request) -> None:
-        """Add a message for the person about what ended although the page did not show it."""
+        """Add a message for the person about the keys and webhooks that ended although the page did not show them."""
         if self.late:
             said = ngettext(
                 "%(count)s key or webhook that was made in the meantime has ended, too.",
@@ -125,7 +132,10 @@ class Ending:
 
 
 def ending_of(request: Request, leaving: User, reaching: KeyQuerySet, sending: WebhookQuerySet) -> Ending:
-    """Return the keys and webhooks that end, from the submitted form."""
+    """Return the keys and webhooks that end.
+
+    The submitted form names the ones that the page showed, and which of them were ticked.
+    """
     shown = frozenset(request.POST.getlist("shown"))
     ticked = frozenset(request.POST.getlist("key") + request.POST.getlist("webhook")) & shown
     return Ending(leaving, person(request), reaching, sending, webhooks_of(sending, leaving), shown, ticked)
@@ -134,8 +144,8 @@ def ending_of(request: Request, leaving: User, reaching: KeyQuerySet, sending: W
 def told_of(done: str, leaving: User, ending: Ending, links: int, keys: int, webhooks: int) -> str:
     """Return a message about an act that took a right from `leaving`; the message begins with the sentence `done`.
 
-    `links` is the number of withdrawn invitations. `keys` and `webhooks` are the numbers of keys and of webhooks
-    that go on working.
+    It says how much ended and how much goes on. `links` is the number of invitations that were withdrawn. `keys` and
+    `webhooks` are the numbers of keys and webhooks of `leaving` that go on working.
     """
     revoked, paused = len(ending.revoked), len(ending.paused)
     said = [done]

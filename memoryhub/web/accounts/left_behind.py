@@ -1,4 +1,4 @@
-"""Open work of a person who is deactivated or leaves a store: reviews, mentions, imports, requests for a second
+"""Open work of a person who is deactivated or leaves a store: reviews, mentions, imports, and requests for a second
 person."""
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from memoryhub.actions.transfer import importing
 from memoryhub.models import ActRequest, Import, ImportState, MemoryStore, Notice, ProposalState, Role, User
 
 MOST_NAMED = 5
-"""The most unanswered mentions that are named."""
+"""The most unanswered mentions that are named on the page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,8 @@ class LeftBehind:
 
     @property
     def outcome(self) -> str:
-        """Return one sentence for each kind of open work, on what has become of the work."""
+        """Return one sentence for each kind of open work that the person has left behind, about what has become of
+        it."""
         said = (
             (
                 ngettext(
@@ -76,15 +77,14 @@ class LeftBehind:
 
 
 def left_behind(user: User, at: datetime) -> LeftBehind:
-    """Return the open work of a person, in all memory stores that the person may see."""
+    """Return the open work of a person who is to be deactivated, in all memory stores that the person may see."""
     requests = ActRequest.objects.open(at).filter(Q(asked_by=user) | Q(decided_by=user))
     stores = list(MemoryStore.objects.visible_to(user).values_list("pk", flat=True))
     return replace(_left_in(stores, user), requests=requests.count())
 
 
 def left_in(store: MemoryStore, user: User, role: Role | None) -> LeftBehind:
-    """Return the open work that a member leaves behind in a memory store when they get the role `role` there (None: no
-    role)."""
+    """Return the open work in a memory store of a member who is to get the role `role` there; None means no role."""
     stays = user.is_superuser or (role is not None and role in assignments.ROLES)
     return _left_in([] if stays else [store.pk], user)
 

@@ -1,6 +1,7 @@
 """The identity provider (OpenID Connect): its configuration, its keys, and its statements about a person.
 
-Everything that the provider signs is checked here. Requests follow no redirect, and their time and bytes are limited.
+Everything that the provider signs is checked here: issuer, audience, signature, times and nonce. Requests follow no
+redirect, and their time and bytes are limited.
 """
 
 import base64
@@ -20,12 +21,12 @@ from urllib.parse import quote, urlencode, urlsplit
 from django.conf import settings
 
 ALGORITHMS = frozenset({"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"})
-"""The accepted signature algorithms. A symmetric one is never accepted, because a client could know its key; `none` is
-never accepted either."""
+"""The signature algorithms that are accepted. A symmetric algorithm is never accepted, because a client could know its
+key; `none` is never accepted either."""
 
 TIMEOUT, WHOLE, LARGEST = 5.0, 8.0, 1_000_000
 KEPT = 600.0
-"""Seconds for which the configuration and the keys are remembered. An unknown key is fetched at once."""
+"""Seconds for which the configuration and the keys are remembered. A key that is not among them is fetched at once."""
 SILENT = 10.0
 """Seconds for which a provider that did not answer is not asked again, because each wait occupies a thread of the
 hub."""
@@ -46,8 +47,8 @@ class Unreachable(Exception):
 class Said:
     """The provider's statements about a person.
 
-    `groups` is None if the provider does not list the groups. `has_more_groups` means that there are too many groups to
-    list.
+    `groups` is None if the provider does not list the person's groups. `has_more_groups`: it does not list them because
+    there are too many.
     """
 
     subject: str
@@ -62,7 +63,7 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """The answer of the token endpoint."""
+    """The tokens in the answer of the token endpoint."""
 
     access: str
     refresh: str
@@ -85,7 +86,7 @@ def is_on() -> bool:
 
 
 def name() -> str:
-    """Return the name of the provider, as people read it."""
+    """Return the name of the provider for people."""
     return settings.MEMORYHUB_OIDC_NAME or urlsplit(settings.MEMORYHUB_OIDC_ISSUER).hostname or ""
 
 
@@ -120,8 +121,10 @@ def address(*, back: str, state: str, nonce: str, verifier: str, again: bool) ->
 
 
 def redeem(code: str, *, back: str, verifier: str, nonce: str) -> tuple[Said, Tokens]:
-    """Exchange the code of a sign-in for the provider's statements about the person, and the tokens. Raises Refused and
-    Unreachable."""
+    """Exchange the code of a sign-in. Return the provider's statements about the person, and the tokens.
+
+    Raises Refused and Unreachable.
+    """
     tokens = _tokens(
         {"grant_type": "authorization_code", "code": code, "redirect_uri": back, "code_verifier": verifier}
     )
@@ -182,7 +185,7 @@ def _claims(token: str, nonce: str | None) -> dict[str, Any]:
 
 
 def _key(header: dict[str, Any]) -> Any:
-    """Return the key that signed a token."""
+    """Return the key that signed a token. The keys are fetched again if it is not among the known keys."""
     import jwt
 
     for is_fresh in (False, True):
@@ -195,7 +198,8 @@ def _key(header: dict[str, Any]) -> Any:
 
 
 def _said(claims: dict[str, Any], tokens: Tokens) -> Said:
-    """Return the statements about a person in the ID token and, if it lacks claims, in the userinfo endpoint."""
+    """Return the statements about a person in the ID token. Claims that the token lacks come from the userinfo
+    endpoint."""
     is_complete = False
     wanted, configuration = {settings.MEMORYHUB_OIDC_GROUPS, "email"}, _configuration()
     if not wanted <= claims.keys() and tokens.access and "userinfo_endpoint" in configuration:
@@ -226,7 +230,8 @@ def _said(claims: dict[str, Any], tokens: Tokens) -> Said:
 
 
 def _has_more_groups(claims: dict[str, Any]) -> bool:
-    """Return whether the provider refers to another endpoint for the groups (OpenID Connect Core 5.6.2)."""
+    """Return whether the provider refers to another endpoint for the groups (OpenID Connect Core 5.6.2). The hub does
+    not ask there."""
     elsewhere = claims.get("_claim_names")
     is_elsewhere = isinstance(elsewhere, dict) and settings.MEMORYHUB_OIDC_GROUPS in elsewhere
     return is_elsewhere or claims.get("hasgroups") in (True, "true")
@@ -250,8 +255,10 @@ def _configuration() -> dict[str, Any]:
 
 
 def _fetched(url: str, *, fresh: bool = False) -> dict[str, Any]:
-    """Return a document of the provider, which is remembered for KEPT seconds. With `fresh`, always fetch the
-    document."""
+    """Return a document of the provider, which is remembered for KEPT seconds.
+
+    With `fresh`, it is fetched again even if it is remembered.
+    """
     at, found = _remembered.get(url, (0.0, None))
     if found is None or fresh or time.monotonic() - at > KEPT:
         found = _asked(url, None, {})
@@ -260,8 +267,10 @@ def _fetched(url: str, *, fresh: bool = False) -> dict[str, Any]:
 
 
 def _asked(url: str, body: bytes | None, headers: dict[str, str]) -> dict[str, Any]:
-    """Return the JSON object with which an endpoint answers. Raises Refused (status 400 to 403) and Unreachable (any
-    other failure)."""
+    """Return the JSON object with which an endpoint answers.
+
+    Raises Refused for a status from 400 to 403, and Unreachable for any other failure.
+    """
     request = urllib.request.Request(url, body, {"Accept": "application/json"} | headers)
     if (until := _silent_until.get(request.host, 0.0)) > (now := time.monotonic()):
         raise Unreachable(f"{urlsplit(url).path}: it did not answer a moment ago")
@@ -285,7 +294,10 @@ def _asked(url: str, body: bytes | None, headers: dict[str, str]) -> dict[str, A
 
 
 def _read(request: urllib.request.Request) -> bytes:
-    """Return the answer to a request. Raises TimeoutError if reading takes more than WHOLE seconds."""
+    """Return the answer to a request.
+
+    Raises TimeoutError unless all of the answer arrives within WHOLE seconds; an error while reading is raised too.
+    """
     came: queue.SimpleQueue[bytes | Exception] = queue.SimpleQueue()
     end = time.monotonic() + WHOLE
 

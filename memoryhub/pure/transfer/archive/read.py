@@ -1,6 +1,7 @@
 """Reads a ZIP archive strictly by its central directory. Every byte of the file is checked against this directory.
 
-What two programs could read differently is refused, such as entries that overlap, sizes that do not match, and ZIP64.
+Whatever two programs could read differently is refused, such as entries that overlap, sizes that do not match, and
+ZIP64.
 """
 
 import stat
@@ -24,11 +25,12 @@ _FOLLOWED = 0x8
 _ZIP64, _UNICODE_NAME, _AES, _STRONG = 0x0001, 0x7075, 0x9901, 0x0017
 _REPARSE = 0x400
 OWN_ENTRIES = 2
-"""The manifest and the history of an export, which do not count as memories."""
+"""How many entries of an export do not count as memories: the manifest and the history."""
 
 
 class Entry(NamedTuple):
-    """One entry of the central directory. `name` is its name in the archive, in bytes, and `place` the same in NFC."""
+    """One entry of the central directory. `name` is its name as it is in the archive, in bytes, and `place` the same
+    name in NFC."""
 
     place: str
     name: bytes
@@ -57,7 +59,8 @@ class Archive:
         return frozenset(entry.place for entry in self.entries)
 
     def files(self, passed: Container[str] = ()) -> Iterator[tuple[str, bytes]]:
-        """Yield (place, content) of each file, in order, without those at the places `passed`.
+        """Yield (place, content) of each entry that is not a directory, in order. Entries at the places `passed` are
+        left out.
 
         Raises Refused, possibly after some entries.
         """
@@ -74,7 +77,10 @@ class Archive:
 
 
 def _require_all(entries: list[Entry], bounds: Bounds) -> None:
-    """Raise Refused if there are too many or too large entries, or if a place is not allowed."""
+    """Raise Refused if the entries are more or larger than `bounds` allow, or if their places are not allowed.
+
+    An entry must be a file or a directory at an allowed place, and two entries must be able to be beside each other.
+    """
     if len(entries) > bounds.entries + OWN_ENTRIES:
         raise Refused(f"The archive has {len(entries):,} entries; at most {bounds.entries:,} are taken.")
     for entry in entries:
@@ -113,7 +119,8 @@ def _entries(data: Data) -> tuple[list[Entry], int]:
 
 
 def _end_of(data: Data) -> int:
-    """Return the offset of the end record. Raises Refused unless the file ends with this record and its comment."""
+    """Return the offset of the archive's end record. Raises Refused unless the file ends with this record and its
+    comment."""
     at = data.rfind(_END_MARK, max(0, len(data) - _END.size - 0xFFFF))
     if at < 0:
         if data.find(_END_MARK) >= 0:
@@ -182,7 +189,10 @@ def _name(name: bytes, extra: dict[int, bytes]) -> str:
 
 
 def _extra(data: bytes) -> dict[int, bytes]:
-    """Return {kind: content} of an entry's extra fields. An incomplete field at the end is ignored."""
+    """Return {kind: content} of an entry's extra fields.
+
+    Bytes at the end that are no complete field are ignored: some programs write them as padding.
+    """
     found, place = {}, 0
     while place + 4 <= len(data):
         kind, length = struct.unpack_from("<2H", data, place)
@@ -195,7 +205,10 @@ def _extra(data: bytes) -> dict[int, bytes]:
 
 
 def _starts(data: Data, entries: list[Entry], end: int) -> dict[int, int]:
-    """Return {offset of an entry: offset of its data}. Raises Refused if other bytes are between the entries."""
+    """Return {offset of an entry: offset of its data}.
+
+    Raises Refused unless every byte before the central directory belongs to one entry.
+    """
     starts, place = {}, 0
     ordered = sorted(entries, key=lambda entry: entry.offset)
     for entry in ordered:
@@ -233,7 +246,8 @@ def _local(data: Data, entry: Entry, end: int) -> int:
 
 
 def _descriptor(data: Data, place: int, entry: Entry) -> int:
-    """Return the length of the data descriptor after an entry. Raises Refused if the descriptor has wrong values."""
+    """Return the length of the data descriptor after an entry. Raises Refused unless it repeats the values of the
+    central directory."""
     mark = 4 if data[place : place + 4] == _DESCRIPTOR_MARK else 0
     for kind in ("<3L", "<LQQ"):
         length = struct.calcsize(kind)
@@ -244,7 +258,8 @@ def _descriptor(data: Data, place: int, entry: Entry) -> int:
 
 
 def _unpacked(data: Data, entry: Entry, start: int, most: int) -> bytes:
-    """Return the unpacked bytes of an entry. Raises Refused if there are more than `most` bytes."""
+    """Return the unpacked bytes of an entry. They are counted while they are unpacked; more than `most` bytes are
+    refused."""
     packed = data[start : start + entry.packed]
     if entry.method == _STORED:
         content = packed

@@ -13,7 +13,7 @@ from memoryhub.pure.transfer.written import About, WrittenVersion, header, line
 
 FORMAT = "memoryhub-files"
 OWN = ".memoryhub"
-"""The directory of the archive's own files; a memory's path that begins with it gets another name."""
+"""The directory for the archive's own files. A memory whose path begins with it gets another name."""
 MANIFEST = f"{OWN}/manifest.jsonl"
 HISTORY = f"{OWN}/history.jsonl"
 
@@ -28,7 +28,7 @@ def archive(about: About, heads: Iterable[WrittenVersion], history: Iterable[byt
     """Yield the bytes of a ZIP archive of a memory store.
 
     `heads` are the newest versions of the live memories, ordered by path. `history` is the content of the file HISTORY
-    (None: there is no such file).
+    in the archive; if it is None, there is no such file.
     """
     pipe = _Pipe()
     with zipfile.ZipFile(pipe, "w", zipfile.ZIP_DEFLATED) as opened, SpooledTemporaryFile(_IN_MEMORY) as manifest:
@@ -62,7 +62,7 @@ def hashed(pieces: Iterable[bytes], digest: Any) -> Iterator[bytes]:
 
 
 def _member(opened: zipfile.ZipFile, name: str, head: WrittenVersion, about: About) -> bytes:
-    """Write a text into the archive. Return the text's line of the manifest."""
+    """Write the text of a version into the archive. Return the line of the manifest about this text."""
     version = head.version
     data = (version.content or "").encode("utf-8", "surrogatepass")
     opened.writestr(_info(name, version.at or about.at), data)
@@ -104,7 +104,8 @@ def _info(name: str, at: datetime) -> zipfile.ZipInfo:
 
 
 class _Pipe:
-    """A file object for `zipfile` that cannot seek. `taken` returns the bytes written since it was last called."""
+    """A file object for `zipfile` that cannot seek. `taken` returns the bytes that were written since it was last
+    called."""
 
     def __init__(self) -> None:
         self._pieces: list[bytes] = []

@@ -1,4 +1,5 @@
-"""What the commits of a git stream say: author and time, the hub's own trailers, and their texts."""
+"""The contents of the commits of a git stream: author and time, the hub's own trailers, and the texts that they
+write."""
 
 import re
 from dataclasses import dataclass, field
@@ -13,7 +14,7 @@ _TRAILER = re.compile(r"Memoryhub-([A-Z][a-z]+): (.*)")
 
 
 class Content(NamedTuple):
-    """The decoded bytes of a blob. If they are no text, `why` is the reason."""
+    """The bytes of a blob, decoded once, however many versions have them. If they are no text, `why` is the reason."""
 
     size: int
     text: str | None
@@ -30,7 +31,7 @@ def content_of(content: bytes) -> Content:
 
 @dataclass(slots=True)
 class Commit:
-    """One commit. `changed` is {path: what is written there}."""
+    """One commit. `changed` is {path: what the commit writes there}."""
 
     author: Author | None = None
     at: datetime | None = None
@@ -50,7 +51,7 @@ def only_text(commit: Commit) -> str | None:
 
 
 def trailers(message: str) -> dict[str, str]:
-    """Return {name: value} of the trailers in a message. Raises Refused if one of them is repeated."""
+    """Return {name: value} of the trailers in a commit's message. Raises Refused if one of them is repeated."""
     found: dict[str, str] = {}
     for line in message.rstrip("\n").rpartition("\n\n")[2].split("\n"):
         if match := _TRAILER.fullmatch(line):

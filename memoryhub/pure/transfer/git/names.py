@@ -1,4 +1,5 @@
-"""Paths in a git tree. Names that git refuses, or that a program obeys, are escaped reversibly."""
+"""Paths in a git tree. Names that git refuses, or that a program would obey, are escaped so that an import can reverse
+it."""
 
 from itertools import pairwise
 from urllib.parse import unquote
@@ -8,15 +9,16 @@ from memoryhub.pure.transfer.names import escape, escape_obeyed
 
 
 def safe_path(path: str) -> str:
-    """Return the path in the tree for a path in the API's form. It has no slash at its start."""
+    """Return the path in the git tree for a path in the API's form. It has no slash at its start."""
     names = path.split("/")
     return "/".join(safe_name(name, above) for above, name in pairwise(names))
 
 
 def safe_name(name: str, directory: str = "") -> str:
-    """Return a name of a path, escaped if git would refuse it or a program would obey it.
+    """Return a name of a path, escaped if git would refuse it, if a program would obey it, or if it looks escaped
+    already.
 
-    The escape is reversible: a name that looks escaped is escaped too.
+    So the escape can be reversed.
     """
     at = _to_escape(name, directory)
     if not at:
@@ -29,7 +31,10 @@ def safe_name(name: str, directory: str = "") -> str:
 
 
 def _to_escape(name: str, directory: str) -> frozenset[int]:
-    """Return the positions of the characters to escape, so that two names never become equal."""
+    """Return the positions of the characters to escape in a name.
+
+    A name that would become such a name by unescaping is escaped too, so that two names never become equal.
+    """
     whole = name
     while True:
         if at := _obeyed(name, directory):
@@ -40,7 +45,11 @@ def _to_escape(name: str, directory: str) -> frozenset[int]:
 
 
 def _obeyed(name: str, directory: str) -> frozenset[int]:
-    """Return the positions of the characters to escape because a program would obey the name."""
+    """Return the positions of the characters to escape because a program would obey the name, or because it is `.` or
+    `..`.
+
+    Each part between backslashes counts as a name, as on Windows.
+    """
     found: set[int] = set()
     start = 0
     for part in name.split("\\"):

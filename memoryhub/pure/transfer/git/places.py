@@ -1,4 +1,4 @@
-"""The texts of a git stream at one point of its history, by their places, with bounded work."""
+"""The texts that a git stream has at one point of its history, by their places. The work on them is bounded."""
 
 import re
 import unicodedata
@@ -12,16 +12,17 @@ from memoryhub.pure.transfer.bundle import Refused
 T = TypeVar("T")
 
 MOST_LOOKED_AT = 500_000
-"""How many texts all moves and removals of directories may examine in total."""
+"""The most texts that all moves and removals of directories in a stream may examine in total."""
 _WORK = 1_000
-"""How much work on a name costs as much as examining one text: bytes of its directories, or pairs of marks."""
+"""How much work on a name (bytes of its directories, or pairs of marks) costs as much as the examination of one
+text."""
 _MOVED = 16
-"""How many bytes in the name of a moved text cost as much as examining one text: the name is checked again for each
-version."""
+"""How many bytes in the name of a moved text cost as much as the examination of one text: the name is checked again for
+each version."""
 
 
 class Places(Generic[T]):
-    """{place: what is there}. A place is the name as git has it: names in two Unicode forms are two places."""
+    """{place: what is there}. A place is the name as git has it: a name in two Unicode forms is two places."""
 
     def __init__(self) -> None:
         self._there: dict[str, T] = {}
@@ -38,7 +39,7 @@ class Places(Generic[T]):
         return iter(self._there)
 
     def require(self, name: str, *, moved: bool = False) -> str:
-        """Return the place for a name in a stream; `moved`: the stream moves a text there.
+        """Return the place for a name in a stream. `moved`: the stream moves a text to this place.
 
         Raises Refused as `reading.require_place` does, and if all work so far is more than MOST_LOOKED_AT.
         """
@@ -64,8 +65,10 @@ class Places(Generic[T]):
         return self._directories[place] > 0
 
     def under(self, place: str) -> list[str]:
-        """Return the places of the texts at or under a place. Raises Refused if all work so far is more than
-        MOST_LOOKED_AT."""
+        """Return the places of the texts at or under a place.
+
+        Raises Refused if all work on the stream so far is more than MOST_LOOKED_AT.
+        """
         if place in self._there or not self.is_directory(place):
             return [place] if place in self._there else []
         self._look(len(self._there))
@@ -79,5 +82,5 @@ class Places(Generic[T]):
 
 
 def above_of(place: str) -> list[str]:
-    """Return the directories that a place is in, the highest first."""
+    """Return the directories above a place, the highest first."""
     return [place[: match.start()] for match in re.finditer("/", place)]

@@ -1,4 +1,5 @@
-"""Reads a `git fast-import` stream: the hub's own export with all its facts, or a linear history of any repository."""
+"""Reads a `git fast-import` stream: a hub's own export with all its facts, or a linear history of any other
+repository."""
 
 import re
 from collections.abc import Callable
@@ -22,7 +23,10 @@ _WRONG_MODES = {b"120000": "a symbolic link", b"160000": "another repository", b
 
 @dataclass(slots=True)
 class _FoundMemory:
-    """What is known of a memory so far: its versions, and why it cannot be imported (None: it can)."""
+    """What is known of a memory so far: its versions, and the reason why it cannot be imported (None: it can).
+
+    `path` is in NFC, as paths are stored; the stream has the name as git has it.
+    """
 
     id: str | None
     path: str
@@ -33,7 +37,8 @@ class _FoundMemory:
 def read(data: Data, bounds: Bounds, only_memory_files: bool = False, exclude: Exclude = DEFAULT) -> Read:
     """Return the memories of a stream with their versions; raises Refused.
 
-    A stream that a hub wrote is read whole. From any other stream, files are chosen by their newest paths.
+    All memories of a stream that a hub wrote are returned. From any other stream, files are chosen by their newest
+    paths.
     """
     reading.require_size(data, bounds)
     stream = _Stream(data, bounds, exclude)
@@ -48,7 +53,7 @@ def read(data: Data, bounds: Bounds, only_memory_files: bool = False, exclude: E
 
 
 def _chosen(told: list[_FoundMemory], only_memory_files: bool, exclude: Exclude) -> list[_FoundMemory]:
-    """Return the memories to import from a stream that no hub wrote, chosen by their paths."""
+    """Return those of the texts `told` that are imported, chosen by their paths: no hub wrote their stream."""
     kept = [one for one in told if not exclude.has(one.path[1:])]
     taken = frozenset(tree_read.chosen({one.path[1:] for one in kept}, only_memory_files))
     for one in kept:
@@ -108,7 +113,7 @@ class _Stream:
     # -------------------------------------------------------------------------------------------- its commands
 
     def _pass(self, rest: bytes) -> None:
-        """Do nothing: this command of the stream concerns no memory."""
+        """Do nothing: this command of the stream is about no memory."""
 
     def _comment(self, line: bytes) -> None:
         if not line.startswith(b"# memoryhub "):
@@ -190,9 +195,10 @@ class _Stream:
     # -------------------------------------------------------------------------------------------- what a commit changes
 
     def _changes(self, commit: Commit, *, tells: bool) -> None:
-        """Read all changes of a commit. Without `tells`, in the hub's own stream, only written texts are used.
+        """Read all changes of a commit.
 
-        A commit with `deleteall` names all texts that it keeps.
+        In the hub's own stream (`tells` is false), only written texts are used: the trailers contain all other facts. A
+        commit that begins with `deleteall` names all texts that it has: all others are removed at its end.
         """
         named: set[str] | None = None
         while (line := self.lines.peek()) is not None:
@@ -220,7 +226,7 @@ class _Stream:
             self.lines.next()
 
     def _modify(self, rest: bytes, commit: Commit, tells: bool) -> str:
-        """Read a text that a commit writes. Return its place."""
+        """Read a text that a commit writes. Return the place of the text."""
         mode, _, rest = rest.partition(b" ")
         reference, _, name = rest.partition(b" ")
         place = unquoted(name)[0]
@@ -254,7 +260,10 @@ class _Stream:
             raise Refused(f"Its texts have more than {self.bounds.unpacked:,} bytes.")
 
     def _write(self, place: str, content: Content, commit: Commit) -> None:
-        """Write a text at a place. A directory at this place is removed, and so are texts at places above it."""
+        """Write a text at a place.
+
+        A directory at this place is removed, and so are texts at the places of its parent directories.
+        """
         for above in above_of(place):
             if above in self.there:
                 self._remove(above, commit)
@@ -291,9 +300,9 @@ class _Stream:
                 self._version(told, "deleted", None, commit)
 
     def _remove_others(self, named: set[str] | None, commit: Commit) -> None:
-        """Remove all texts but `named`: the texts that a commit has named since its last `deleteall`.
+        """Remove all texts but those in `named`: the texts that a commit has named since its last `deleteall`.
 
-        If `named` is None, remove nothing.
+        If `named` is None, the commit has no `deleteall`, and nothing is removed.
         """
         for place in [place for place in self.there if place not in named] if named is not None else ():
             self._remove(place, commit)

@@ -15,13 +15,13 @@ _LETTERS = {b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t
 
 
 class Lines:
-    """A stream and the position up to which it was read."""
+    """A stream, and the position up to which it has been read."""
 
     def __init__(self, data: Data) -> None:
         self.data, self.at = data, 0
 
     def peek(self) -> bytes | None:
-        """Return the next line without its end, but do not move past it; None at the end.
+        """Return the next line without its end, but do not move past it; None at the end of the stream.
 
         Raises Refused for an incomplete line.
         """
@@ -43,7 +43,7 @@ class Lines:
         return self.data[self.at :]
 
     def optional(self, word: bytes, *, whole: bool = False) -> bytes | None:
-        """If the next line begins with `word`, move past the line and return its rest; else return None.
+        """If the next line begins with `word`, move past this line and return its rest; otherwise return None.
 
         With `whole`, the word is returned too.
         """
@@ -72,8 +72,11 @@ class Lines:
 
 
 def unquoted(rest: bytes, *, ends: bytes = b"") -> tuple[str, bytes]:
-    """Return (path, the bytes after it). A path without quotes ends at `ends` or, if `ends` is empty, at the end of the
-    line."""
+    """Return (path, the bytes after it).
+
+    The path is either in quotes as git writes them, or it ends at `ends` or, if `ends` is empty, at the end of the
+    line.
+    """
     match = _QUOTED.match(rest)
     if match is not None and len(match[1]) > _MOST_QUOTED:
         raise Refused(f"A place of the stream is longer than {reading.MOST_PLACE:,} bytes.")

@@ -1,4 +1,4 @@
-"""Which place each memory has in the tree of a git stream, so that no commit removes the text of another memory."""
+"""Where each memory is in the tree of a git stream, so that no commit removes the text of another memory."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -11,8 +11,8 @@ class Tree:
     """The places that memories have in the tree of a git stream. At the end of the stream, this is the tree of the
     store.
 
-    Within one audit entry, memories may exchange paths: the last to write at a path has it. A version that was never
-    current here (`is_past`) is written to a free place if its path is taken.
+    Within one audit entry, memories may exchange paths: a path then belongs to the memory that wrote last at it. A
+    version that was never current here (`is_past`) may have the path of another memory: it is written to a free place.
     """
 
     def __init__(self) -> None:
@@ -21,8 +21,10 @@ class Tree:
         self._aside: dict[str, str] = {}
 
     def move(self, written: WrittenVersion) -> tuple[str | None, str | None]:
-        """Return (the file that a version's commit removes, the file that it writes). None means that there is no such
-        file."""
+        """Return (the file that a version's commit removes, the file to which it writes the text).
+
+        Either is None if there is no such file.
+        """
         memory, version = written.memory, written.version
         old = self._aside.pop(memory, written.old_path)
         if old is None or self._there.get(old) != memory:
@@ -50,7 +52,7 @@ class Tree:
         return place
 
     def _in_the_way(self, place: str) -> list[str]:
-        """Return the places that a text at `place` replaces in the tree."""
+        """Return the places in the tree that a text at `place` replaces."""
         found = [part for part in _upwards(place) if part in self._there]
         if self._beneath[place]:
             found += [other for other in self._there if other.startswith(f"{place}/")]
@@ -69,11 +71,11 @@ class Tree:
 
 
 def _upwards(place: str) -> Iterator[str]:
-    """Yield a place and the directories that it is in."""
+    """Yield a place and then the directories above it."""
     names = place.split("/")[1:]
     return accumulate(f"/{name}" for name in names)
 
 
 def _above(place: str) -> list[str]:
-    """Return the directories that a place is in."""
+    """Return the directories above a place."""
     return list(_upwards(place))[:-1]

@@ -21,12 +21,12 @@ REDACTED = "This version was redacted.\n"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NOT_IN_NAMES = re.compile(r"[\x00-\x1f\x7f<>]+")
 _CRUD = " \t.,:;<>\"\\'"
-"""Characters that git strips from both ends of a name."""
+"""The characters that git strips from both ends of a person's name."""
 _NOT_IN_ADDRESSES = re.compile(r"[^A-Za-z0-9._+-]")
 
 
 def stream(about: About, versions: Iterable[WrittenVersion], counts: Counts) -> Iterator[bytes]:
-    """Yield the stream. `versions` are in the order of the audit."""
+    """Yield the stream. `versions` are in the order of the audit; the versions of one entry follow one another."""
     yield f"feature done\n# memoryhub {to_json(header(about, FORMAT))}\n".encode()
     yield f"# memoryhub {to_json({'type': 'store', **about.store})}\n".encode()
     yield f"reset {BRANCH}\n\n".encode()
@@ -52,7 +52,8 @@ def _commit(written: WrittenVersion, tree: Tree) -> bytes:
 
 
 def _changes(version: BundledVersion, old: str | None, place: str | None) -> Iterator[bytes]:
-    """Yield the changes of a version's commit: the removal of `old`, and the text at `place` (None: no such change)."""
+    """Yield the changes of a version's commit: the removal of the file `old`, and the text at `place` (None: no such
+    change)."""
     if old is not None:
         yield f"D {_quoted(safe_path(old))}\n".encode()
     if place is not None:
@@ -62,7 +63,7 @@ def _changes(version: BundledVersion, old: str | None, place: str | None) -> Ite
 
 
 def _subject(version: BundledVersion) -> str:
-    """Return the operation and the path in one line."""
+    """Return the subject of a version's commit: the operation and the path in one line."""
     what = f"{version.operation} {version.path or 'a redacted path'}" + (" (redacted)" if version.redacted else "")
     return re.sub(r"\s+", " ", what).encode("utf-8", "replace").decode()
 
@@ -87,7 +88,7 @@ def _trailers(written: WrittenVersion) -> str:
 
 
 def _person(who: Author | None) -> str:
-    """Return a name that git accepts, with an e-mail address that identifies the author but receives no mail."""
+    """Return a name that git accepts, and an e-mail address that identifies the author but cannot receive mail."""
     person = author(who) or {}
     label = _NOT_IN_NAMES.sub(" ", str(person.get("label") or "")).strip(_CRUD)
     name = label.encode("utf-8", "replace").decode() or "unknown"
@@ -97,7 +98,7 @@ def _person(who: Author | None) -> str:
 
 
 def _when(at: datetime | None) -> str:
-    """Return a time in whole seconds since 1970; 0 for None and for an earlier time."""
+    """Return a time in whole seconds since 1970; 0 for None, and for an earlier time, which git does not support."""
     return f"{max(0, ((at or _EPOCH) - _EPOCH) // timedelta(seconds=1))} +0000"
 
 

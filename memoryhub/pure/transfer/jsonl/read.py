@@ -24,14 +24,16 @@ from memoryhub.pure.transfer.reading import Bounds, Data, Read, visible
 
 FORMAT, VERSION = "memoryhub", 1
 SHORT, MOST_SHORT = 256, 1_000_000
-"""A line of fewer bytes is short. An export with more short lines takes long to read, however small it is packed."""
+"""A line with fewer bytes than SHORT is short. An export with more short lines than MOST_SHORT takes long to read,
+however small it is packed."""
 LONGEST_LINE, MOST_VALUES, LONGEST_NOTE = 40 * 1024 * 1024, 200_000, 4_000
-"""The most bytes of a line, and the most texts and values in it: each of these takes more memory than in the file."""
+"""The most bytes of a line, the most texts and values in it (each takes more room in memory than in the file), and the
+most characters of a note."""
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 
 
 def read(data: Data, bounds: Bounds) -> Read:
-    """Return the memories of an export. The audit in it belongs to the other hub, and is not imported."""
+    """Return the memories of an export. The audit in the export belongs to the other hub, and is not imported."""
     reading.require_size(data, bounds)
     lines = objects(data)
     header = header_of(next(lines, None), FORMAT)
@@ -68,7 +70,7 @@ def objects(data: Data) -> Iterator[Line]:
 
 
 def _lines(data: Data) -> Iterator[bytes]:
-    """Yield one line at a time. A list of all lines would take twice the memory of the data."""
+    """Yield one line at a time. A list of all lines would need as much memory again as the data."""
     start = 0
     while (end := data.find(b"\n", start)) >= 0:
         yield data[start:end]
@@ -76,7 +78,10 @@ def _lines(data: Data) -> Iterator[bytes]:
 
 
 def require_bounds(line: bytes, named: str) -> None:
-    """Raise Refused if a line is too large. `named` is what the error calls the line."""
+    """Raise Refused if a line has more than LONGEST_LINE bytes or MOST_VALUES values.
+
+    `named` is what the error calls the line.
+    """
     if len(line) > LONGEST_LINE:
         raise Refused(f"{named} has more than {LONGEST_LINE:,} bytes.")
     if _has_too_many(line):
@@ -92,7 +97,8 @@ def _has_too_many(line: bytes) -> bool:
 
 
 def header_of(line: Line | None, format: str) -> Line:
-    """Return the first line. Raises Refused unless it is the header of `format`, in the version that can be read."""
+    """Return the first line. Raises Refused unless it is the header of `format`, in a version of the format that can be
+    read."""
     if line is None or line["type"] != "header" or not isinstance(line.get("format"), str):
         raise Refused("It does not begin with the header of an export.")
     if line["format"] != format:

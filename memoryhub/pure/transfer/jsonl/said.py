@@ -1,4 +1,4 @@
-"""Reads from JSON Lines what people said about memories and proposals."""
+"""Reads what people said about memories and proposals from the lines of a JSON Lines export."""
 
 from memoryhub.pure import strict_json
 from memoryhub.pure.transfer.bundle import BundledComment, BundledTalk, BundledThread, Refused
@@ -19,7 +19,7 @@ def thread_of(line: Line) -> BundledThread:
 
 
 def talks_of(line: Line, changes: int) -> tuple[BundledTalk, ...]:
-    """Return the conversations in the line of a proposal with so many changes. Raises Refused."""
+    """Return the conversations in the line of a proposal, which has `changes` changes. Raises Refused."""
     told = line.get("threads", [])
     if not isinstance(told, list) or not all(isinstance(one, dict) for one in told):
         raise Refused("A proposal's threads are no list of conversations.")

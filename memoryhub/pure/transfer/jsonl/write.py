@@ -1,4 +1,7 @@
-"""Writes memories, proposals, path rules and the audit as JSON Lines; docs/export.md describes the lines."""
+"""Writes memories, their versions and comments, proposals, path rules and the audit as JSON Lines.
+
+docs/export.md describes the lines.
+"""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
@@ -30,7 +33,7 @@ class Counts:
 
 
 def opening(about: About) -> Iterator[bytes]:
-    """Yield the lines of the header and the store."""
+    """Yield the first lines of an export: the header, and the line of the store."""
     yield line(header(about, FORMAT))
     yield line({"type": "store", **about.store})
 
@@ -116,7 +119,7 @@ def _change(change: BundledChange, *, is_decided: bool) -> JsonRow:
 
 
 def rules(found: Iterable[BundledRule]) -> Iterator[bytes]:
-    """Yield the line of the path rules."""
+    """Yield the line that has all path rules."""
     told = [{**one.rule.as_json(), "name": one.name, "sha256": one.sha256} for one in found]
     yield line({"type": "path_rules", "rules": told})
 

@@ -1,4 +1,4 @@
-"""Passkeys (WebAuthn): adding one, signing in with one, and proving again who a person is.
+"""Passkeys (WebAuthn): a person adds one, signs in with one, or proves again with one who they are.
 
 The browser gets a challenge in a signed cookie; the signature of the passkey is checked against this challenge and
 against the address of the hub. Each answer counts once. A passkey asks its person for a PIN or a finger, so it counts
@@ -61,8 +61,8 @@ def _options(options: Any, state: dict[str, Any], what: str) -> HttpResponse:
 def _answered(request: HttpRequest, what: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the state of the challenge in the cookie, with `asked_at`, and the answer of the browser.
 
-    `what` is the purpose of the challenge. ValueError is raised if the cookie has another purpose, or if the answer
-    is not a JSON object.
+    `what` is the purpose of the challenge. Raises ValueError if the challenge in the cookie has another purpose, or if
+    the answer is not a JSON object.
     """
     kept = signing.loads(request.COOKIES.get(COOKIE, ""), salt=SALT, max_age=LASTS)
     answer = json.loads(request.POST.get("answer", ""))
@@ -128,8 +128,10 @@ def ask(request: Request) -> HttpResponse:
 @never_cache
 @require_POST
 def use(request: Request) -> HttpResponse:
-    """Sign in the person of a passkey. If the person is signed in already, the passkey is a new proof of who they
-    are."""
+    """Sign in the person of a passkey.
+
+    If the person is signed in already, the passkey is a new proof of who they are.
+    """
     at, address = timezone.now(), client_address(request)
     counters = tries.of_provider(address)
     try:
@@ -155,7 +157,8 @@ def use(request: Request) -> HttpResponse:
 
 
 def _user_of(request: HttpRequest) -> User:
-    """Return the active person whose passkey has signed the challenge."""
+    """Return the active person whose passkey has signed the challenge. Raises ValueError and the exceptions of
+    fido2."""
     from fido2.webauthn import AttestedCredentialData, AuthenticationResponse
 
     state, answer = _answered(request, "use")

@@ -33,7 +33,7 @@ from memoryhub.web.common.responses import ROWS, asked, fresh_form, page, see_ot
 
 
 def link_of(token: str) -> str:
-    """Return the URL of an invitation, to be passed on to the person."""
+    """Return the URL of an invitation, which an administrator passes on to the person."""
     return settings.MEMORYHUB_URL.rstrip("/") + reverse("invitation", args=[token])
 
 
@@ -78,8 +78,10 @@ def _person(user: User) -> Words:
 
 
 def _invited(given: Mapping[str, Any], who: Mapping[str, Any]) -> tuple[Invitation, str]:
-    """Create one invitation for each store in `given`, or one without a store. Return the last invitation and its
-    token."""
+    """Create one invitation for each store in `given`, or a single invitation if `given` has no store.
+
+    Return the last invitation and its token. A link with this token accepts all the invitations.
+    """
     wanted = {name: given[name] for name in ("email", "is_superuser", "role")}
     first, *others = list(given["stores"]) or [None]
     # the link of the last invitation accepts all of them
@@ -101,7 +103,7 @@ def withdraw(request: Request, invitation_id: str) -> HttpResponse:
 @superuser_only
 @require_POST
 def set_active(request: Request, user_id: str) -> HttpResponse:
-    """Reactivate an account (`active=1`); a deactivation is redirected to its confirmation page."""
+    """Reactivate an account (`active=1`). For a deactivation, redirect to its confirmation page."""
     user = get_object_or_404(User, pk=user_id)
     if request.POST.get("active") != "1":
         return see_other(request, "deactivate", user.id)
@@ -116,7 +118,7 @@ def set_active(request: Request, user_id: str) -> HttpResponse:
 @superuser_only
 @require_http_methods(["GET", "HEAD", "POST"])
 def deactivate(request: Request, user_id: str) -> HttpResponse:
-    """Show a person's roles, keys, webhooks, invitations and open work.
+    """Show the roles, keys, webhooks, invitations and open work of a person.
 
     On POST, deactivate the account, revoke the ticked keys and pause the ticked webhooks.
     """
@@ -136,7 +138,8 @@ def deactivate(request: Request, user_id: str) -> HttpResponse:
 
 
 def _links_of(user: User) -> InvitationQuerySet:
-    """Return the open invitations by the person, and the open links for the person's password."""
+    """Return the open invitations that a deactivation withdraws: those that the person made, and links for the person's
+    password."""
     return Invitation.objects.open(timezone.now()).filter(Q(made_by=user) | Q(user=user))
 
 
@@ -179,8 +182,10 @@ def password_link(request: Request, user_id: str) -> HttpResponse:
 
 
 def shown_link(request: Request, invitation: Invitation, token: str, back: str) -> HttpResponse:
-    """Show the link of an invitation, which cannot be shown again. `token` is the secret in the link, `back` the URL of
-    the next page."""
+    """Show the link of an invitation, which cannot be shown again.
+
+    `token` is the secret in the link, `back` the URL of the next page.
+    """
     beside = actions.beside(invitation, timezone.now())
     shown = {
         "invitation": invitation,
@@ -208,6 +213,6 @@ def _page(request: Request, form: InviteForm) -> HttpResponse:
 
 
 def _matching(query: str) -> QuerySet[User]:
-    """Return the people whose e-mail address or name contains the query."""
+    """Return the people whose e-mail address or name contains the text `query`."""
     people = User.objects.prefetch_related("memberships__store")
     return people.filter(Q(email__contains=fold_email(query)) | Q(name__icontains=query)) if query else people
