@@ -1,7 +1,7 @@
 """Folds texts for search, and maps the positions found back to the original text.
 
-A text is folded by NFKC and then by case, so that `ＡＢＣ`, `abc` and `Abc` are equal. Folding can change the length of a
-text (`ß` becomes `ss`), but not its lines. A match always covers whole characters of the original, with their marks.
+A text is folded by NFKC and then by case, so that `ＡＢＣ`, `abc` and `Abc` are equal. Folding can change the length of
+a text (`ß` becomes `ss`), but not its lines. A match always covers whole characters of the original, with their marks.
 """
 
 import unicodedata
