@@ -142,7 +142,8 @@ def _test(mail: Mail, user: User, at: datetime) -> Letter | None:
 def _second(mail: Mail, user: User, at: datetime) -> Letter | None:
     """Return the message about an act that needs a second person; None if there is none for `user`.
 
-    While the request waits, the message is for a person who may decide; then it is for the person who asked.
+    While the request waits, the message is for a person who may decide. After the decision, it is for the person who
+    asked.
     """
     request = (
         ActRequest.objects.filter(pk=mail.about, expires_at__gt=at).select_related("asked_by", "decided_by").first()
@@ -189,7 +190,7 @@ def _by(about: About) -> str:
 
 
 def _notice_line(about: About) -> Line:
-    """Return a line that says what a notice is about, with the address of that page."""
+    """Return a line that names the subject of a notice, with the address of the subject's page."""
     one = about.notice
     path = name(one.memory.path) if one.memory else ""
     names = {"name": _by(about), "path": path, "number": about.proposal.number if about.proposal else ""}

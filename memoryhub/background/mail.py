@@ -29,8 +29,8 @@ LOOK_EVERY = 60.0
 """Seconds between two searches for digests and warnings that are due."""
 
 LONGEST_ROUND = 120.0
-"""Seconds after which a round begins no further message: before its lease ends, after which another process may send
-them."""
+"""Seconds after which a round begins no further message. When the lease of the round ends, another process may send the
+remaining messages."""
 
 
 class Post:

@@ -112,8 +112,8 @@ class Checkpoints:
 
 
 class Forgetting:
-    """Deletes rows that are too old. Where these are counts of refused requests, the audit gets an entry for each
-    count."""
+    """Deletes rows that are too old. If a deleted row is a count of refused requests, the audit gets an entry about
+    it."""
 
     def __init__(self, seconds: Seconds) -> None:
         self.seconds = seconds

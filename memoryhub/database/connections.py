@@ -18,8 +18,8 @@ logger = logging.getLogger(__name__)
 LONGEST_LOCK = "10s"
 """The longest wait for a lock of PostgreSQL before the request ends with an error.
 
-A database session of another program may lock a row for any time: requests that waited for it would take all threads
-and stop the hub for everyone. The hub's own transactions are shorter than this.
+Another database session may lock a row for any time: requests that waited for it would take all threads and stop the
+hub for everyone. The hub's own transactions are shorter than this.
 """
 
 CANCELLED_WITHIN = 2.0

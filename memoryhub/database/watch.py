@@ -140,7 +140,7 @@ class _Running:
         self.faults = faults
 
     def stop(self, now: float, *, for_memory: bool) -> None:
-        """Stop the request if it takes too much time or, as `for_memory` says, too much memory.
+        """Stop the request if it takes too much time or, if `for_memory` is true, because it takes too much memory.
 
         While the request is protected, only end a statement that waits too long.
         """

@@ -81,7 +81,8 @@ def subscribe(store: MemoryStore, webhook: WebhookSettings, mina: User, at: date
 
 
 def send_events(service: MemoryStore, mina: User, at: datetime) -> None:
-    """Send the new events to the webhook, as the demo does it: one attempt that fails, then successful ones."""
+    """Record deliveries of the new events to the webhook, as if they had been sent: first one attempt that fails, then
+    attempts that succeed."""
     webhook = Webhook.objects.get(store=service)
     while not gather.gather(at):
         pass

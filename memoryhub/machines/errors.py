@@ -11,7 +11,7 @@ from django.utils.log import log_response
 from memoryhub.actions.memories.calls import KeyRevoked, NotRun, TooManyAtOnce, TooManyCalls
 
 _NO_RETRY = {"x-should-retry": "false"}
-"""A header that stops clients from repeating by themselves a request that was answered 409, and would fail again."""
+"""A header that stops clients from repeating a request by themselves after a 409, because it would fail again."""
 
 
 class Problem(Exception):
@@ -65,7 +65,7 @@ class Problem(Exception):
 
     @classmethod
     def too_many_calls(cls, limit: int, wait: int) -> "Problem":
-        """Return the error for a key that made too many calls. It may call again after `wait` whole seconds."""
+        """Return the error for a key that made too many calls. The key may call again after `wait` whole seconds."""
         message = (
             f"This key may make {limit} calls in 60 seconds to this memory store. Nothing was run; wait {wait} s. "
             "A message counts as many calls as it has tool_use blocks."

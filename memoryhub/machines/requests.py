@@ -106,7 +106,7 @@ def no_key(request: HttpRequest, store_id: str, at: datetime, door: Door) -> Pro
 
 
 def note_refusal(request: HttpRequest, caller: Caller, refusal: Refusal, *, door: Door, at: datetime) -> None:
-    """Record a refused request of a valid key in the hub's audit, with the session that its header names."""
+    """Record a refused request of a valid key in the hub's audit, with the session that the request's header names."""
     try:
         session = session_of(request)
     except Problem:

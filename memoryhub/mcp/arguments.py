@@ -17,7 +17,7 @@ class Unusable(ValueError):
 
 
 def path_of(given: str) -> str:
-    """Return the argument `path` in the API's form; raises Unusable."""
+    """Return the path `given` in the API's form; raises Unusable."""
     try:
         return paths.from_tool(given)
     except ToolError as error:

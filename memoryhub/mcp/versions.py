@@ -35,8 +35,8 @@ def version_of(headers: Mapping[str, str], message: Message) -> str:
     """Return the version of the protocol in which to answer a message. Raises Refused if the headers do not match the
     message.
 
-    Without the header MCP-Protocol-Version, return the oldest version, unless the message shows that it has a newer
-    one: that is refused.
+    Without the header MCP-Protocol-Version, return the oldest version; raise Refused if the message shows that its
+    version is newer.
     """
     header = headers.get("MCP-Protocol-Version")
     if header is None:

@@ -344,7 +344,7 @@ class KeyStoreQuerySet(SealedQuerySet["KeyStore"]):
 
 
 class KeyStore(Sealed):
-    """A row for each store that a key may reach."""
+    """One of the stores that a key may reach."""
 
     key = models.ForeignKey(Key, models.CASCADE, db_index=False)
     store = models.ForeignKey(MemoryStore, models.CASCADE)

@@ -140,7 +140,7 @@ class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
     def in_brief(self) -> AuditEntryQuerySet:
         """Defer the columns that can be long, and annotate `message_start`: the first 400 characters of the message.
 
-        If a refused call repeats an earlier call and its entry has no message, it is the earlier call's message.
+        If a refused call repeats an earlier call and its entry has no message, the earlier call's message is used.
         """
         long, start = ("input", "message", "salts", "commitments", "proof"), Substr("message", 1, 400)
         refused = When(ok=False, then=Coalesce(start, Subquery(_first_call().values_list(start)[:1])))

@@ -48,8 +48,8 @@ class MailQuerySet(models.QuerySet["Mail"]):
 class Mail(models.Model):
     """A message to send. Its words are not stored, but written when it is sent.
 
-    `to` is the receiver; null for an address without an account. `about` is the id of what the message is about (a
-    comment, an invitation, an alarm or a request), and `store` is the memory store of that. Of an invitation's token,
+    `to` is the receiver; null for an address without an account. `about` is the id of the subject of the message (a
+    comment, an invitation, an alarm or a request), and `store` is the subject's memory store. Of an invitation's token,
     only `nonce` is stored, which is useless without SECRET_KEY. `problem` is why the last try failed, in a few words.
     """
 
@@ -87,8 +87,9 @@ class Digest(models.TextChoices):
 class MailChoice(models.Model):
     """The choices of a person about e-mail. If a person has no row, the defaults apply.
 
-    The digest is due at `hour` in the person's time zone; `next_at` is that time (null: not computed yet). `warnings`
-    are about removals by retention; they go to admins of the memory store. `alarms` go to administrators of the hub.
+    The digest is due at `hour` in the person's time zone; `next_at` is when it is due next (null: not computed yet).
+    `warnings` are about removals by retention; they go to admins of the memory store. `alarms` go to administrators of
+    the hub.
     """
 
     user = models.OneToOneField(User, models.CASCADE, primary_key=True, related_name="mail_choice")

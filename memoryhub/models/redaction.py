@@ -16,7 +16,7 @@ class RedactionQuerySet(models.QuerySet["Redaction"]):
         return self.filter(chain=chain)
 
     def removed(self) -> RedactionQuerySet:
-        """Return the redactions whose version was removed, with its row."""
+        """Return the redactions of versions whose row was removed."""
         return self.filter(number__isnull=False)
 
     def of_versions(self, store_id: str, ids: Collection[str]) -> RedactionQuerySet:

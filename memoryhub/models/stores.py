@@ -50,8 +50,7 @@ class MemoryStoreQuerySet(SealedQuerySet["MemoryStore"]):
         return self.filter(Q(name__gt=store.name) | Q(name=store.name, id__gt=store.id))
 
     def older_than(self, at: datetime, store_id: str) -> MemoryStoreQuerySet:
-        """Return the stores that follow, in the order of `newest_first`, the store `store_id`, which was created at
-        `at`."""
+        """In the order of `newest_first`, return the stores after the store `store_id`, which was created at `at`."""
         return self.filter(created_at__lte=at).exclude(created_at=at, id__gte=store_id)
 
     def newest_first(self) -> MemoryStoreQuerySet:

@@ -24,7 +24,7 @@ def unready() -> str | None:
     """Return the reason why no call could be served now; None if one could.
 
     If a write found the disk full within the last FULL_FOR seconds, that is the reason. If a commit succeeded within
-    the last FRESH_FOR seconds, there is none. Otherwise, a write is tried.
+    the last FRESH_FOR seconds, there is no reason. Otherwise, a write is tried.
     """
     if time.monotonic() - transactions.Last.full < FULL_FOR:
         return FULL

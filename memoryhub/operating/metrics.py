@@ -41,7 +41,8 @@ from memoryhub.models import (
 PATH = "/metrics"
 TYPE = "text/plain; version=0.0.4; charset=utf-8"
 PASSED_ON = ("HTTP_X_FORWARDED_FOR", "HTTP_FORWARDED", "HTTP_VIA", "HTTP_X_REAL_IP", "HTTP_X_FORWARDED_HOST")
-"""Headers that only a proxy adds to a request. A request with one of them does not come from this machine."""
+"""The headers that a proxy adds to a request. A request with one of them does not count as a request from this
+machine."""
 MOST = 10_000
 """Items that wait are counted up to this number."""
 

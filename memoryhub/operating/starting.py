@@ -93,7 +93,7 @@ class HubCommand(BaseCommand):
 
 
 def allow_every_character() -> None:
-    """Let output show the number of a character that the terminal's encoding lacks."""
+    """On a terminal whose encoding lacks a character, show the number of the character instead."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
 

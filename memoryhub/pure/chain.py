@@ -22,7 +22,10 @@ SALT_BYTES = 16
 COMMITMENT_BYTES = 32
 
 COMMITTED = ("path", "new_path", "label", "session", "note", "token", "input", "message")
-"""The fields of an entry in whose place the canonical form has a commitment, each with its own salt, in its order."""
+"""The fields of an entry in whose place the canonical form has a commitment, each with a salt of its own.
+
+They have the order of the canonical form.
+"""
 
 _BIT = {field: 1 << place for place, field in enumerate(COMMITTED)}
 

@@ -64,8 +64,8 @@ def derived_id(prefix: str, at: datetime, random: bytes) -> str:
 
 @lru_cache(maxsize=64)
 def _of_moment(at: datetime) -> str:
-    """Return the first ten characters of an identifier, which are made from the moment only. All ids of an act begin
-    with the same ones."""
+    """Return the first ten characters of an identifier, which are made only from the moment. All ids of an act begin
+    with the same ten."""
     return _base32(milliseconds(at) & 0xFFFF_FFFF_FFFF, 50)
 
 

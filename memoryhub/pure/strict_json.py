@@ -52,7 +52,7 @@ def loads(body: bytes, *, is_request: bool = False) -> Any:
 
 
 def may_be_doubtful(body: bytes) -> bool:
-    """Return False only if `doubtful` is false for the value of these bytes. This test is quick; `doubtful` is slow."""
+    """Return whether `doubtful` could be true for the value of these bytes. This test is quick; `doubtful` is slow."""
     return b"\\u" in body and bool(_DOUBTFUL_ESCAPE.search(body.decode("utf-8", "replace")))
 
 

@@ -278,7 +278,7 @@ class Application:
 
 
 def is_tool_call(environ: dict[str, Any], body: Body) -> bool:
-    """Return whether the committer may answer a request: a tool call of at most SMALL bytes."""
+    """Return whether a request is a tool call of at most SMALL bytes, which the committer may answer."""
     path = environ["PATH_INFO"]
     if body.kept > SMALL or environ["REQUEST_METHOD"] != "POST" or not path.startswith(PREFIX) or not path.isascii():
         return False

@@ -149,7 +149,8 @@ class Guard:
             pause = max(LOOK_EVERY_WHEN_FULL if crowded else min(LOOK_EVERY, 0.25 + spent * 20), spent * 4)
 
     def look(self, now: float) -> bool:
-        """Close connections that are overdue or too many. Return whether there are still nearly as many as allowed."""
+        """Close connections that are overdue or too many. Return whether the remaining connections are nearly as many
+        as allowed."""
         seen = self._all(now)
         if self._listened and not seen.listens and not self._closed:
             self._closed = True

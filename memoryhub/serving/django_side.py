@@ -58,7 +58,7 @@ def _no_page(request: HttpRequest) -> NoReturn:
 
 answer_program = private_answers(forwarded_headers(machines_door(_no_page)))
 """What Django's handler does for a program's request, without its signals and its checks for pages. A test compares the
-answers of both."""
+answers with those of Django's handler."""
 
 
 class DjangoSide:
@@ -191,7 +191,7 @@ def _session_of(environ: dict[str, Any]) -> str | None:
 def _with_body(environ: dict[str, Any], body: Body | None) -> dict[str, Any]:
     """Return a copy of the environment with the body.
 
-    Each attempt to answer a request needs its own copy, because an attempt changes it.
+    Each attempt to answer a request needs its own copy, because an attempt changes the environment.
     """
     return {**environ, "wsgi.input": BytesIO() if body is None else body.stream(), "wsgi.errors": sys.stderr}
 

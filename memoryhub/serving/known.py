@@ -1,6 +1,6 @@
 """Remembers the keys and the people of recent requests.
 
-The bodies of their next requests are read at once, and each key or person takes turns separately.
+The bodies of their next requests are read at once, and each key or person has turns of its own.
 """
 
 import hashlib

@@ -21,8 +21,8 @@ class Steps:
     """The coroutine of one request.
 
     A call of this object runs the coroutine up to the next future that has no result yet. When that future has its
-    result, it calls the object again, in the thread that brought the result. The coroutine may await granian's futures
-    and, with `result_of`, futures of `concurrent.futures`.
+    result, the future calls the object again, in the thread that brought the result. The coroutine may await granian's
+    futures and, with `result_of`, futures of `concurrent.futures`.
     """
 
     __slots__ = ("_coroutine",)

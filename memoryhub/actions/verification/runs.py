@@ -21,7 +21,7 @@ MOST_NAMED = 20
 """The most wrong chains that a record names."""
 
 WAITS = timedelta(hours=12)
-"""A person's request that was not answered in this time is given up."""
+"""A person's request for a run is given up if it was not answered in this time."""
 
 
 def record(act: Act, *, entries: int, wrong: Sequence[str], checkpoints_complete: bool) -> None:
@@ -54,7 +54,7 @@ def asked(at: datetime) -> AuditEntry | None:
 
 
 def run_asked(at: datetime) -> None:
-    """Verify all chains and the checkpoints if a person has asked for it, and record the result."""
+    """Verify all chains and the checkpoints if a person has asked for this, and record the result."""
     if asked(at) is None:
         return
     begun = time.monotonic()

@@ -156,7 +156,7 @@ def _read(chain: str, seq: int, last: int, wanting: Sequence[Wants], at: datetim
 def _is_since(moment: datetime, wants: Wants, at: datetime) -> bool:
     """Return whether an entry was written after a webhook was made.
 
-    True for every entry if the webhook seems to be made in the future, because the clock was ahead then.
+    True for every entry if the webhook seems to be made in the future: the clock was ahead when it was made.
     """
     # A webhook from the future was made while the clock was ahead: it gets every unread entry.
     return moment >= wants.created_at or wants.created_at > at

@@ -23,7 +23,7 @@ TIMEOUT = 120.0
 
 CODES = {400: "bad_request", 401: "wrong_key", 403: "forbidden", 404: "no_model", 413: "too_large",
          429: "rate_limited", 529: "overloaded"}  # fmt: skip
-"""The words of a problem, by the status of the API's answer."""
+"""{status of the API's answer: the problem in one word}."""
 _OF_TYPES = {"overloaded_error": "overloaded", "rate_limit_error": "rate_limited"}
 
 
@@ -52,7 +52,7 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A block of the answer with what has arrived so far. `index` is the block's place in the answer."""
+    """A block of the answer, as far as it has arrived. `index` is the block's place in the answer."""
 
     index: int
     block: dict[str, Any]

@@ -301,7 +301,8 @@ class Turns:
     # ------------------------------------------------------------------------------------------------ stopping
 
     def _look(self, *, now: bool = False) -> None:
-        """Check whether the run has to stop: with `now` in any case, else only if the last check was TICK seconds ago.
+        """Check whether the run has to stop: with `now` in any case, else only if the last check was at least TICK
+        seconds ago.
 
         Raises _Stop, _Interrupt and LostRun.
         """

@@ -38,10 +38,7 @@ class Executor(MigrationExecutor):
         return self._make_tables([migration for migration, _ in plan])
 
     def _make_tables(self, migrations: list[Migration]) -> ProjectState:
-        """Return what the person types as the answer to `question`.
-
-        If nothing can be read, cancel the import and raise CommandError.
-        """
+        """Make all tables of an empty database as they are after these migrations, and record the migrations."""
         state: ProjectState = self._create_project_state()  # type: ignore[attr-defined]
         for migration in migrations:
             migration.mutate_state(state, preserve=False)

@@ -11,9 +11,9 @@ _TOKEN = re.compile(r"(/invitations/|/password/user_\w+/|/unsubscribe/)[\w:-]{16
 
 
 class WithoutTokens(logging.Formatter):
-    """A formatter that masks the tokens in links to invitations, for new passwords and in e-mails.
+    """A formatter that masks the secret tokens in the addresses of invitations, of new passwords and of e-mails.
 
-    Django logs addresses, and a traceback may contain one.
+    Django logs such addresses, and tracebacks may contain them.
     """
 
     def format(self, record: logging.LogRecord) -> str:

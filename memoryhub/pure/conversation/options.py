@@ -12,7 +12,8 @@ CONTEXT_BETA = "context-management-2025-06-27"
 """The beta of the memory tool and of context editing."""
 COMPACTION_BETA = "compact-2026-01-12"
 SUMMARY_BETA = "compact-2026-09-04"
-"""The beta for a summary of a conversation: of the request for it, and of every request that begins with one."""
+"""The beta that is needed to ask for a summary of the conversation, and for every request that begins with a
+summary."""
 
 CLEAR_TOOL_USES = "clear_tool_uses_20250919"
 CLEAR_THINKING = "clear_thinking_20251015"

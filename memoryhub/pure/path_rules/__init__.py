@@ -322,9 +322,9 @@ def _may_match(path: str, start: str, first: str, last: str) -> bool:
 
 
 def _ends(wanted: str) -> tuple[str, str]:
-    """Return how every name that matches `wanted` begins and ends.
+    """Return two texts: how every name that matches `wanted` begins, and how it ends.
 
-    These are the text before the first `*` of `wanted`, and the text after its last `*`.
+    They are the text before the first `*` of `wanted`, and the text after its last `*`.
     """
     return wanted.partition("*")[0], wanted.rpartition("*")[2]
 

@@ -253,7 +253,8 @@ def refused_by_rule(path: str, verb: str, reason: str) -> str:
 def proposed_too_often(path: str, verb: str, opened: int, reason: str, has_session: bool = True) -> str:
     """Return the error for a session that has opened as many proposals (`opened`) as a path rule allows.
 
-    If `has_session` is false, the calls of the key without a session on this day are meant.
+    Without a session (`has_session` is false), the proposals of the key's calls without a session on this day are
+    counted.
     """
     count = f"{opened:,} proposal" + ("" if opened == 1 else "s")
     said = f"this session has already made {count}, and may make no more here"

@@ -102,7 +102,7 @@ STEPS = 38_000
 no steps: with them, the worst known text takes two and a half times as long as an ordinary text of 100,000
 characters."""
 STEPS_OF_FINDING = {Group.SECRET: 1, Group.PERSONAL: 1, Group.POISON: 3}
-"""The steps that it costs to compare a finding with the others. Signs of poisoning are compared with all other
+"""What it costs, in steps, to place a finding among the others. Signs of poisoning are compared with all other
 findings."""
 
 WORDED = frozenset({"password", "url_credentials", "email"})

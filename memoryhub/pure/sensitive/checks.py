@@ -30,7 +30,7 @@ _DAYS = frozenset(f"{date.fromordinal(date(2000, 1, 1).toordinal() + day):%m%d}"
 """Month and day of each day of a leap year."""
 
 _DOUBLED = bytes.maketrans(b"0123456789", b"0246813579")
-"""For each digit, the sum of the digits of the doubled digit, as in Luhn's method."""
+"""For each digit, the sum of the digits of twice this digit, as in Luhn's method: 5 for 7, because twice 7 is 14."""
 
 _BRAZILIAN = tuple(range(11, 1, -1))
 
@@ -80,7 +80,7 @@ def german(value: str) -> bool:
 
 
 def german_named(value: str) -> bool:
-    """Check only the check digit of a number before which a word calls it a tax number."""
+    """Check only the check digit. This is for a number that is called a tax number by a word before it."""
     rest = 10
     for digit in value[:10]:
         rest = ((int(digit) + rest) % 10 or 10) * 2 % 11

@@ -146,7 +146,7 @@ def _named_number(form: Form) -> re.Pattern[str]:
 
 _LETTERS_ONLY = bytes(byte if byte in b"abcdefghijklmnopqrstuvwxyz" else ord(" ") for byte in range(256))
 START = 3
-"""The number of first letters of each word by which a text is tested before a name is searched in it."""
+"""With how many of its first letters each word is compared, before a whole name is searched."""
 
 
 def _starts(written: str) -> list[bytes]:

@@ -50,7 +50,7 @@ class _Following(dict[str, re.Pattern[str]]):
         return self[beginning]
 
     def steps(self, beginning: str) -> int:
-        """Return the cost of a search after `beginning`: the more rows have this beginning, the higher it is."""
+        """Return the cost of a search after `beginning`. The more rows have this beginning, the higher the cost."""
         if beginning not in self._steps:
             self._steps[beginning] = 2 + 2 * len(_rows_of(self._rows, beginning))
         return self._steps[beginning]

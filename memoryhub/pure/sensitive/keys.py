@@ -136,7 +136,8 @@ def _by_first_letter(shapes: Iterable[str]) -> str:
 
 
 _SHAPED = re.compile(rf"[^A-Za-z0-9](?=[A-Za-z4])(?:{_by_first_letter(_SHAPES)}){_END}", re.ASCII)
-"""A key with the character before it. Characters that are no letters or digits are found fast in a long text."""
+"""A key with the character before it. That character is no letter or digit, and such characters are found fast in a
+long text."""
 
 _MARKED = [
     (

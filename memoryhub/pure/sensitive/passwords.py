@@ -107,7 +107,7 @@ _TAG_AFTER = re.compile(r"\s{0,40}</")
 _TAG_BEFORE = re.compile(r"<[\w:.-]{0,40}$")
 LONGEST_VALUE = 256
 SHORTEST_NARROW = 5
-"""The least characters between two keywords for which a value between them is searched, in a text full of keywords."""
+"""The least characters between two keywords that leave room for a value, in a text full of keywords."""
 _CLAUSE_END = re.compile(r"[ \t]*[.,;!)|*」。、]?[ \t]*(?:\n|$|\.|,|;|です|だ)")
 
 

@@ -175,7 +175,7 @@ def _cards_in_lines(text: Text) -> Iterator[Place]:
 
 
 def _fits_card(digits: str) -> bool:
-    """Return whether a card may have these digits, by their number and the first digit."""
+    """Return whether a card may have these digits, by how many there are and by the first of them."""
     if len(digits) < 14:
         return _MAESTRO.match(digits) is not None
     return (len(digits) in (15, 16) or digits[0] in "3456") and len(set(digits)) > 1

@@ -16,7 +16,8 @@ _DIRECTIONS = re.compile(
     rf"|(?<=[{_RIGHT_TO_LEFT}])(?P<letters>[{_RIGHT_TO_LEFT}]*)|(?<=\n)[^{_RIGHT_TO_LEFT}{_TURNS}{_MARKS}]*)"
 )
 NEAR = 200
-"""How far from a direction mark a letter of Hebrew or Arabic, before or after the mark, makes the mark legitimate."""
+"""Within how many characters before or after a direction mark a letter of Hebrew or Arabic makes the mark
+legitimate."""
 
 _UNSEEN = (
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200d\u2060-\u2065\u206a-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0"

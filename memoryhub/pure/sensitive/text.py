@@ -83,7 +83,8 @@ class Text:
     """A text to search. Each fact about it is computed when it is first needed."""
 
     def __init__(self, text: str, steps: float = inf, pause: Callable[[], None] | None = None) -> None:
-        """Prepare a text for searches of at most `steps` steps in all. `pause` is called every BETWEEN_PAUSES steps."""
+        """Prepare a text that may be searched in at most `steps` steps. `pause` is called every BETWEEN_PAUSES
+        steps."""
         self._steps, self._pause = steps, pause
         self._until = max(0, steps - BETWEEN_PAUSES)
         if "[redacted" in text:

@@ -113,7 +113,7 @@ def _blocks(old: str, new: str, area: Area, work: Work, depth: int = 0) -> Itera
 
 
 def _equal_again(old: str, new: str, area: Area) -> Block | None:
-    """Return the nearest block from which on at least PROBE characters of both texts are equal again. None if none is
+    """Return the nearest block after a difference: at least PROBE characters that are equal again. None if no block is
     near."""
     o, o_end, n, n_end = area
     old_next, new_next = old.find("\n", o) + 1, new.find("\n", n) + 1

@@ -51,12 +51,11 @@ PHRASES = {
 """The phrases without a name or a number, and the filters that they mean."""
 
 VERBS = frozenset(("written", "changed", "deleted"))
-"""{verb of VERBS that a page knows: (key, value)}: the filter that it adds to the filter of the author. None: it adds
-no filter."""
+"""The words that may precede “by” and a name."""
 
 Verbs = Mapping[str, tuple[str, str] | None]
-"""{verb of VERBS that a page knows: the filter (key, value) that it adds to that of the author}. None: the verb adds no
-filter."""
+"""{verb of VERBS that a page knows: (key, value)}: the filter that it adds to the filter of the author. None: it adds
+no filter."""
 
 ONE = frozenset(("a", "an", "one"))
 UNITS = {"hour": "h", "hours": "h", "day": "d", "days": "d", "week": "w", "weeks": "w"}

@@ -18,7 +18,7 @@ MOST_COUNTED = 100
 """The most lines with a word that are counted in one text."""
 
 LONGEST_LINE, BEFORE_FOUND = 320, 80
-"""How many characters of a line that is longer are shown, and how many of these are before the first match."""
+"""Of a longer line, how many characters are shown, and how many of these are before the first match."""
 
 # Characters that join the previous letter without being marks: vowel signs of Indian scripts, and parts of Hangul.
 _JOINING = frozenset(

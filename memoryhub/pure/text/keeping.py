@@ -1,5 +1,5 @@
 """Shortens the input of calls that changed nothing, before it is stored. Of a large input, only a part is stored, with
-the size.
+the size of the whole.
 
 Otherwise refused calls could fill the disk. No digest of the whole is stored, because it could confirm guesses at a
 text that is erased later.

@@ -178,7 +178,8 @@ def _unlinked(chain: object) -> list[Pair]:
 
 
 def slid(runs: Sequence[Run], old: Sequence[str], new: Sequence[str]) -> list[Run]:
-    """Return the runs of equal lines, with each addition or removal between two of them moved to where it reads best.
+    """Return the runs of equal lines, with each addition or removal between two of these runs moved to where it reads
+    best.
 
     For example, an added section begins with its heading, and ends with the blank line after it.
     """

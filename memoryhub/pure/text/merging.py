@@ -108,7 +108,8 @@ def overruled(conflict: Conflict, work: Work | None = None) -> str:
 
 
 def _by_line(area: Area) -> list[Area]:
-    """Split an area into single lines if it replaces lines by the same number of lines. Otherwise return it alone."""
+    """Split an area into single lines if it replaces lines by the same number of lines. Otherwise return the area
+    alone."""
     first, end, start, stop = area
     if end - first != stop - start:
         return [area]

@@ -67,7 +67,7 @@ def found(entry: Entry, words: Sequence[str]) -> Found | None:
 def _fit(path: str, word: str) -> int:
     """Return how well a word fits the end of a path: NAME_IS, NAME_BEGINS, WORD_BEGINS, IN_NAME or IN_PATH.
 
-    A word with slashes is compared with as many names of the path as it has.
+    A word with slashes is compared with as many names of the path as the word has.
     """
     tail = path
     if (depth := word.count("/") + 1) < path.count("/") + 1:
@@ -175,8 +175,8 @@ class _Keys:
 class _Block:
     """Some entries of an index.
 
-    For each key, the bits of an integer say which of the entries have it in their name, and those of another which have
-    it in their directory.
+    For each key, one integer has the bits of the entries whose names have the key, and another integer the bits of the
+    entries whose directories have it.
     """
 
     size: int

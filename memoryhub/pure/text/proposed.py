@@ -117,10 +117,10 @@ def onto(now: str, wish: Wish, work: Work) -> Merge:
 class _Draft:
     """The wishes that are joined so far, as edits of the text `seen`.
 
-    This is the last text that an agent saw, except where others changed the lines of an earlier wish: there it has the
-    lines from before. `seen_ends` and `wanted_ends` say whether the texts have a line feed at their end. `lost` are the
-    wishes that later wishes replaced, at least in part. `there` are the wishes of which the last seen text already
-    contains something.
+    `seen` is the last text that an agent saw. But where others changed the lines of an earlier wish, `seen` has these
+    lines as they were before that change. `seen_ends` and `wanted_ends` say whether the texts have a line feed at their
+    end. `lost` are the wishes that later wishes replaced, at least in part. `there` are the wishes of which the last
+    seen text already contains something.
     """
 
     text: str

@@ -13,7 +13,7 @@ _ASIDE = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ħ": "h", "ı": "i", "
 
 _UNSEEN = frozenset({"Mn", "Me", "Cf"})
 NEAR_LETTERS = 6
-"""The least number of letters in a word for which near spellings are searched: a shorter word is nearly spelt like too
+"""The least number of letters in a word for which near spellings are searched: a shorter word is nearly equal to too
 many others."""
 
 SHORTEST = 3

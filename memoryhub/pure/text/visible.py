@@ -12,7 +12,7 @@ from html import escape
 from itertools import groupby
 
 MOST_BOXES = 32
-"""The most boxes for a row of hidden characters; the last box says how many more characters follow."""
+"""The most boxes for a sequence of hidden characters; the last box says how many more characters follow."""
 
 _SELECTORS = "\ufe00-\ufe0f\U000e0100-\U000e01ef"
 _TAGS = "\U000e0020-\U000e007f"
@@ -156,7 +156,7 @@ def _hidden_segments(text: str) -> Iterator[Segment]:
 
 
 def _boxes(run: str) -> Iterator[Segment]:
-    """Yield boxes for a row of hidden characters.
+    """Yield boxes for a sequence of hidden characters.
 
     Equal characters share a box, all tags share one, and all variation selectors share one.
     """

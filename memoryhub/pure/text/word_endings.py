@@ -25,7 +25,7 @@ def forms(word: str) -> Forms:
     these forms.
 
     A search finds a text inside longer words, so `refund` is enough for `refunds`. Short words without their ending are
-    found only as whole words: `test` is in `latest`.
+    found only as whole words, because they are in too many others (`test` in `latest`).
     """
     letters = _LETTERS.search(word)
     if letters is None:

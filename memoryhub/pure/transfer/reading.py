@@ -15,7 +15,7 @@ Data = bytes | mmap.mmap
 """The imported bytes, in memory or as a mapped file. A mapped file does not have all methods of bytes."""
 
 MARKED = "The name .anthropic-memory-store is reserved."
-"""The reason why a marker is not imported that the SDK wrote into its copy of a store. A memory of an export is
+"""The reason why a marker that the SDK wrote into its copy of a store is not imported. A memory of an export is
 imported even if it has a marker's name."""
 
 MOST_PLACE = 4_096

@@ -21,7 +21,7 @@ ROTATION = timedelta(hours=24)
 """The time after a rotation in which deliveries are also signed with the previous secret."""
 
 LEASE = timedelta(seconds=60)
-"""The time for which only one process sends to a webhook. If this process is silent for longer, it counts as ended."""
+"""The time for which only one process may send to a webhook. A process that takes longer counts as ended."""
 
 NO_WAIT_IS_LONGER = timedelta(days=2)
 """A next attempt that is further ahead than this was planned while the clock was wrong, and counts as due."""

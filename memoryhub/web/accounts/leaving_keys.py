@@ -77,7 +77,7 @@ class Ending:
     """The keys and webhooks that end when `leaving` loses a right: those that `user` `ticked` on the page, and those
     that the page did not show.
 
-    So no one keeps a right by making more of them after the page was shown.
+    So no one keeps a right by making more keys or webhooks after the page was shown.
     """
 
     leaving: User

@@ -185,7 +185,7 @@ def _claims(token: str, nonce: str | None) -> dict[str, Any]:
 
 
 def _key(header: dict[str, Any]) -> Any:
-    """Return the key that signed a token. The keys are fetched again if it is not among the known keys."""
+    """Return the key that signed a token. The keys are fetched again if this key is not among the known keys."""
     import jwt
 
     for is_fresh in (False, True):

@@ -77,9 +77,9 @@ class Archive:
 
 
 def _require_all(entries: list[Entry], bounds: Bounds) -> None:
-    """Raise Refused if the entries are more or larger than `bounds` allow, or if their places are not allowed.
+    """Raise Refused if the entries are more or larger than `bounds` allow, or if a place is not allowed.
 
-    An entry must be a file or a directory at an allowed place, and two entries must be able to be beside each other.
+    Each entry must be a file or a directory, and no two entries may have places that cannot be beside each other.
     """
     if len(entries) > bounds.entries + OWN_ENTRIES:
         raise Refused(f"The archive has {len(entries):,} entries; at most {bounds.entries:,} are taken.")

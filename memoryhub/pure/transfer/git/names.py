@@ -1,5 +1,5 @@
-"""Paths in a git tree. Names that git refuses, or that a program would obey, are escaped so that an import can reverse
-it."""
+"""Paths in a git tree. Names that git refuses, or that a program would obey, are escaped; the escape can be
+reversed."""
 
 from itertools import pairwise
 from urllib.parse import unquote
@@ -33,7 +33,7 @@ def safe_name(name: str, directory: str = "") -> str:
 def _to_escape(name: str, directory: str) -> frozenset[int]:
     """Return the positions of the characters to escape in a name.
 
-    A name that would become such a name by unescaping is escaped too, so that two names never become equal.
+    A name that looks escaped already is escaped too, so that two names never become equal.
     """
     whole = name
     while True:
