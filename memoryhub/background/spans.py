@@ -123,8 +123,8 @@ def _entries(places: Iterable[Place]) -> dict[Place, AuditEntry]:
 
 
 def _attributes(entry: AuditEntry, outcome: str) -> Iterable[tuple[str, str | int]]:
-    """Yield the attributes of a span: those that OpenTelemetry's conventions name, then the hub's own. None has a text
-    or path."""
+    """Yield the attributes of a span: those that OpenTelemetry's conventions name, then the hub's own. No attribute has
+    a text or a path."""
     yield "gen_ai.operation.name", "execute_tool"
     yield "gen_ai.tool.name", "memory"
     yield "gen_ai.memory.store.id", entry.chain

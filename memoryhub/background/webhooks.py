@@ -31,8 +31,8 @@ of the server's time.
 """
 
 LATE, HURRY = 8, 1
-"""After LATE steps in a row that did not reach the audit's end, each step reads more, and the pause is only HURRY times
-as long as the step. Otherwise the audit could grow faster than it is read."""
+"""After LATE steps in a row that did not reach the audit's end, each step reads more entries, and the pause is only
+HURRY times as long as the step. Otherwise the audit could grow faster than it is read."""
 
 BREATH = 0.01, 0.03
 """The least and the most seconds between two deliveries to one receiver; between these, three times as long as the

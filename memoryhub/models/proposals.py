@@ -138,8 +138,8 @@ class ProposedChangeQuerySet(SealedQuerySet["ProposedChange"]):
         return self.filter(store_id=store_id, memory=memory)
 
     def bases_of_open(self, store_id: str, memories: Collection[str]) -> set[str | None]:
-        """Return the `base` of each change of one of `memories` in an open proposal: a version's id (None: there was no
-        memory)."""
+        """Return the `base` of each change in an open proposal that changes one of `memories`: the id of a version
+        (None: there was no memory)."""
         if not memories:
             return set()
         waiting = Proposal.objects.of_store(store_id).of_state(ProposalState.OPEN)

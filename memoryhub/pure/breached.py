@@ -1,4 +1,4 @@
-"""Looks up passwords in a local list of breached ones: a sorted file of SHA-1 digests in hexadecimal, one digest a
+"""Looks up passwords in a local list of breached passwords: a sorted file of SHA-1 digests in hexadecimal, one digest a
 line.
 
 Have I Been Pwned offers its list in this form (`DIGEST:count`). The file may be large: it is searched by bisection.

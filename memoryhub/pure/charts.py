@@ -1,6 +1,6 @@
 """Geometry of charts computed from numbers: bars, lines, axes and their ticks.
 
-Horizontal measures are in per cent of the width. Vertical ones are in pixels from the top.
+Horizontal measures are in per cent of the width. Vertical measures are in pixels from the top.
 """
 
 from collections.abc import Collection, Sequence

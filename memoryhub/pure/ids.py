@@ -1,4 +1,4 @@
-"""Identifiers: a prefix and 26 Crockford base32 characters, 48 bits of milliseconds and 80 random ones."""
+"""Identifiers: a prefix and 26 Crockford base32 characters, which are 48 bits of milliseconds and 80 random bits."""
 
 import os
 from datetime import datetime

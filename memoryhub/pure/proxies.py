@@ -12,7 +12,7 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 @lru_cache(maxsize=16)
 def _networks(trusted: tuple[str, ...]) -> tuple[Network, ...]:
-    """Return the networks of those addresses and ranges that are valid. A system check reports the others."""
+    """Return the networks of those addresses and ranges that are valid. A system check reports the invalid ones."""
     found = []
     for text in trusted:
         try:

@@ -135,7 +135,7 @@ def remove_left(directory: Path) -> None:
 
 
 def _up_to(size: int, chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """Yield chunks until more than `size` bytes were yielded, or there are no more."""
+    """Yield chunks until more than `size` bytes were yielded, or no chunk is left."""
     for chunk in chunks:
         yield chunk
         size -= len(chunk)

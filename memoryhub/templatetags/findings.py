@@ -47,7 +47,7 @@ def first_findings(context: template.Context, memory: Memory) -> list[Item]:
 
 @register.simple_tag(takes_context=True)
 def findings_in(context: template.Context, version: MemoryVersion) -> list[Item]:
-    """Return up to FEW open findings of a memory whose value is in `version`, in the order of `first_findings`.
+    """Return up to FEW open findings of a memory that have their value in `version`, in the order of `first_findings`.
 
     Only the worst LOOKED_AT open findings of the memory are checked.
     """

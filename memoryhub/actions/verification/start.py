@@ -55,8 +55,8 @@ class Start:
             yield from self._sealed(row, reviewed)
 
     def _sealed(self, row: AuditChain, reviewed: Mapping[str, str]) -> Iterator[str]:
-        """Yield a sentence for each problem of the versions from before the start of the chain, whose entries were
-        removed."""
+        """Yield a sentence for each problem of the versions that are older than the start of the chain: their entries
+        were removed."""
         there = []
         redactions = newest_redactions(row.pk, self.seq)
         versions, gone = outlived(row)

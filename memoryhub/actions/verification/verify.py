@@ -309,7 +309,7 @@ class _Verification:
 
     def _answer_went(self, entry: AuditEntry) -> bool:
         """Return whether an answer cannot be rendered, because its text was deleted with the store, or because the call
-        repeats one whose entry was removed."""
+        repeats an earlier call whose entry was removed."""
         if entry.message is not None:
             return False
         repeats_a_removed = entry.first_line is None and entry.replay_of is not None

@@ -237,8 +237,10 @@ def next_of(webhook_id: str) -> datetime | None:
 
 
 def _tell_of_alarms(wanting: Sequence[Wants], at: datetime) -> None:
-    """Create deliveries for alarms whose state has changed, to webhooks of the hub. A webhook gets none about its own
-    alarm."""
+    """Create deliveries for alarms whose state has changed, to webhooks of the hub.
+
+    A webhook gets no delivery about its own alarm.
+    """
     if not any(name in wants.events for wants in wanting for name in webhook_events.GROUPS["alarm"]):
         return
     key = keys.first()

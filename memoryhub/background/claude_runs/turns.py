@@ -285,8 +285,8 @@ class Turns:
         work.called(self.run_id, self.worker, call.number, result.seq)
 
     def _not_known(self, run: ClaudeRun, call: ClaudeEvent) -> None:
-        """Store the outcome of a call whose exact input was lost with another process: either it has run, or it will
-        never run."""
+        """Store the outcome of a call whose exact input was lost when another process ended: either it has run, or it
+        will never run."""
         seq = work.seq_of(run, call.content["id"])
         if seq is not None:
             work.called(self.run_id, self.worker, call.number, seq)

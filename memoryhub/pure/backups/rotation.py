@@ -1,4 +1,4 @@
-"""Which backups are kept: the newest ones, and the newest one of each of the last weeks and months."""
+"""Which backups are kept: the newest backups, and the newest backup of each of the last weeks and months."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -7,7 +7,8 @@ from datetime import datetime
 
 @dataclass(frozen=True, slots=True)
 class Keep:
-    """How many backups are kept: the newest ones, the newest one of each week, and the newest one of each month."""
+    """How many backups are kept: the newest backups, the newest backup of each week, and the newest backup of each
+    month."""
 
     newest: int = 7
     weekly: int = 4

@@ -98,7 +98,7 @@ class Matcher:
         return self._skipped(following)
 
     def in_directory(self, directory: str) -> int:
-        """Return the positions that are reached after all names of the path of a directory."""
+        """Return the positions that are reached by the names of a directory's path."""
         states = self.start()
         for name in directory.split("/")[1:]:
             states = self.after(states, name)

@@ -129,7 +129,7 @@ def may_have_instructions(text: Text) -> bool:
 
 
 def _letter_by_letter(text: Text, spaced: str) -> Iterator[Place]:
-    """Yield the places of words of an instruction whose letters are written separately, as in `i g n o r e`."""
+    """Yield the places of words of an instruction that are written letter by letter, as in `i g n o r e`."""
     for word in _SPELT:
         position = spaced.find(word)
         while position >= 0:

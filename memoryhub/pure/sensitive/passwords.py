@@ -90,7 +90,8 @@ _ABOUT = re.compile(
     _AFTER_KEYWORD + r"\s{1,2}\(?"
     r"(?:for|of|to|on|at|in|für|zum|zur|von|vom|im|de|del|della|per|du|da|do|pour|para|voor|för|dla|для)\s"
 )
-"""The words between a keyword and its connector that say what the secret is for, as in `password for the database`."""
+"""The beginning of the words that say what a secret is for, as in `password for the database`: the connector comes some
+words later."""
 
 _CONNECTOR_LATER = re.compile(r"[^\n:=|]{1,40}?(?=[*\s:=|：＝.?+>,sは为是為는은])" + _CONNECTION)
 _MAY_CONNECT = re.compile(rf"[*:=|：＝>は为是為는은\"'\s](?:(?<=[^\"'\s])|(?<=[\"'])[,\s]|(?<=\s)(?:{_PROSE})[\s:])")

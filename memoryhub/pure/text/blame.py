@@ -33,7 +33,7 @@ class Origin(NamedTuple):
 
     The previous text is that of version `older` (0: there is none). In that text, the line was inserted at line
     `before` or just after it. If texts between these two versions are redacted, any version from `since` on may have
-    introduced the line. `known` is false if a version earlier than the examined ones may have introduced it.
+    introduced the line. `known` is false if a version earlier than the examined versions may have introduced it.
     """
 
     number: int

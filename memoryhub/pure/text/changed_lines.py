@@ -113,8 +113,8 @@ def _blocks(old: str, new: str, area: Area, work: Work, depth: int = 0) -> Itera
 
 
 def _equal_again(old: str, new: str, area: Area) -> Block | None:
-    """Return the nearest block after a difference: at least PROBE characters that are equal again. None if no block is
-    near."""
+    """Return the nearest block after a difference: PROBE characters that are equal in both texts again. None if no
+    block is near."""
     o, o_end, n, n_end = area
     old_next, new_next = old.find("\n", o) + 1, new.find("\n", n) + 1
     for i, j in ((o, new_next), (old_next, n), (old_next, new_next)):  # usually one line differs

@@ -42,7 +42,8 @@ class NameForms:
 
 
 def _pattern(words: Sequence[str]) -> re.Pattern[str]:
-    """Return a pattern of some folded words in each order. It matches whole words; the last one may have an s more."""
+    """Return a pattern of some folded words in each order. It matches whole words; the last word may have an additional
+    s."""
     orders = "|".join(_APART.join(map(_alike, order)) for order in _orders(words))
     return re.compile(rf"(?<![^\W_])(?:{orders})(?=s?(?![^\W_]))")
 

@@ -188,7 +188,7 @@ class _Draft:
         return list(_without(later, conflicts))
 
     def _with(self, earlier: Sequence[Edit], later: Sequence[Edit]) -> list[Edit]:
-        """Return those of the `earlier` edits that are kept, and those of the `later` ones that do not repeat them, in
+        """Return those of the `earlier` edits that are kept, and the `later` edits that do not repeat them, in
         order."""
         self.work.spend(EDIT_WORK * (len(earlier) + len(later)))
         earlier, later = _split(earlier, later), _split(later, earlier)

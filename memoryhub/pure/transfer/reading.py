@@ -189,7 +189,8 @@ def require_some(read: Read) -> Read:
 
 
 def visible(name: str) -> str:
-    """Return a name from elsewhere for use in sentences: its first 120 characters in quotes, without invisible ones."""
+    """Return a name from elsewhere for use in sentences: its first 120 characters, in quotes, with U+FFFD in place of
+    each invisible character."""
     shown = "".join(c if c.isprintable() else "\ufffd" for c in name[:120])
     return f"“{shown}{'…' if len(name) > 120 else ''}”"
 

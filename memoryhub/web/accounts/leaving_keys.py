@@ -134,7 +134,7 @@ class Ending:
 def ending_of(request: Request, leaving: User, reaching: KeyQuerySet, sending: WebhookQuerySet) -> Ending:
     """Return the keys and webhooks that end.
 
-    The submitted form names the ones that the page showed, and which of them were ticked.
+    The submitted form names those that the page showed, and which of them were ticked.
     """
     shown = frozenset(request.POST.getlist("shown"))
     ticked = frozenset(request.POST.getlist("key") + request.POST.getlist("webhook")) & shown

@@ -16,7 +16,7 @@ BRANCH = "refs/heads/main"
 HOST = "memoryhub.invalid"
 COMMITTER = f"MemoryHub <hub@{HOST}>"
 REDACTED = "This version was redacted.\n"
-"""The text of a version whose text was redacted. A trailer says so too."""
+"""The text that a stream has in place of a redacted text. A trailer says so too."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NOT_IN_NAMES = re.compile(r"[\x00-\x1f\x7f<>]+")
