@@ -52,7 +52,7 @@ def written_as_read(row: models.Model) -> bool:
 
 
 def _as_written(name: str, value: Any) -> str | None:
-    """Return the text that the hub writes for a value of a column of `_raw_columns`; None if the value is None."""
+    """Return the text that the hub writes for a value of a column of `_raw_columns`; None if the column is empty."""
     if name in _JSON:
         return to_json(value)
     if value is None:

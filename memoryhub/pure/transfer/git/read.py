@@ -37,7 +37,7 @@ class _FoundMemory:
 def read(data: Data, bounds: Bounds, only_memory_files: bool = False, exclude: Exclude = DEFAULT) -> Read:
     """Return the memories of a stream with their versions; raises Refused.
 
-    All memories of a stream that a hub wrote are returned. From any other stream, files are chosen by their newest
+    From a stream that a hub wrote, all memories are taken. From any other stream, files are chosen by their newest
     paths.
     """
     reading.require_size(data, bounds)
