@@ -99,7 +99,10 @@ def _last_by_versions(store_id: str, seq: int) -> int | None:
 
 
 def _entries(store_id: str, seq: int, most: int) -> list[tuple[Any, ...]]:
-    """Return (seq, at, author, command, ok, start of the error, door, duration) of entries after `seq`."""
+    """Return (seq, at, author, command, ok, start of the error, door, duration) of entries after `seq`.
+
+    A repeated call has the error of the first call.
+    """
     beginning = Substr("message", 1, kinds.LONGEST)
     # A repeated call has the error of the first call.
     first: Any = AuditEntry.objects.filter(chain=store_id, seq=OuterRef("replay_of")).annotate(start=beginning)
@@ -110,7 +113,7 @@ def _entries(store_id: str, seq: int, most: int) -> list[tuple[Any, ...]]:
 
 
 def _changes(store_id: str, after: int, last: int) -> Iterator[tuple[date, int, int]]:
-    """Yield (day, memories, bytes) for each version of the entries after `after` up to `last`.
+    """Yield (day, memories, bytes) for each version that the entries after `after`, up to `last`, made.
 
     The numbers are the differences from the memory's previous version. If the previous version was removed, no bytes
     are counted.
@@ -155,7 +158,7 @@ def behind(stores: Sequence[str] | None = None) -> dict[str, tuple[int, int]]:
 def catch_up(most: int = 5) -> bool:
     """Count new entries of all stores in at most `most` transactions; return whether all have been counted.
 
-    Entries that are written meanwhile may stay uncounted.
+    Entries that are written while this function runs may stay uncounted.
     """
     for store_id, (_, last) in behind().items():
         while most > 0 and count(store_id, last):
@@ -176,7 +179,8 @@ def count_up_to_now(store_id: str, most: int = 5) -> None:
 
 
 def count(store_id: str, last: int | None = None) -> int:
-    """Count the next entries of a store, up to the entry `last`, in a transaction of its own; return how many.
+    """Count the next entries of a store, up to the entry `last`, in a transaction of its own. Return how many were
+    counted.
 
     If two processes count at once, the second one writes nothing.
     """
@@ -274,7 +278,7 @@ def _ids(found: Any, most: int) -> list[str]:
 
 
 def _growing(store_id: str, at: datetime) -> list[tuple[str, int]]:
-    """Return (id, added bytes) of the memories that grew most in the GROWING before the moment `at`."""
+    """Return (id, added bytes) of the memories that grew most in the period GROWING that ended at the moment `at`."""
     since = at - GROWING
     earlier = AuditEntry.objects.of_chain(store_id).filter(at__lt=since).order_by("-at", "-seq")
     seq = earlier.values_list("seq", flat=True).first() or 0

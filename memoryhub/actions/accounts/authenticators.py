@@ -23,9 +23,9 @@ def needs_code(user: User) -> bool:
 
 
 def add_app(user: User, secret: str, code: str, *, at: datetime) -> list[str] | None:
-    """Add an authenticator app to a person, and return new recovery codes. Return None if `code` is wrong.
+    """Add an authenticator app to a person if `code` is a current code for `secret`, and return new recovery codes.
 
-    The person's earlier app no longer works.
+    Return None if the code is wrong. The person's earlier app no longer works.
     """
     step = totp.step_of(secret, code, at, after=0)
     if step is None:
@@ -124,7 +124,7 @@ def _digest(code: str) -> str:
 
 
 def _key() -> bytes:
-    """Return the key that encrypts secrets of apps."""
+    """Return the key that encrypts the secrets of authenticator apps. It is derived from SECRET_KEY."""
     # Derived from SECRET_KEY, which is not in the database.
     return base64.urlsafe_b64encode(hashlib.sha256(b"memoryhub.pure.totp" + settings.SECRET_KEY.encode()).digest())
 

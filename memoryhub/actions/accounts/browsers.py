@@ -15,7 +15,10 @@ SEEN_EVERY = timedelta(minutes=5)
 
 
 def begin(user: User, *, device: str, address: str, at: datetime) -> BrowserSession:
-    """Store and return a new session of a browser. The caller writes the audit entry."""
+    """Store the session of a browser in which a person has just signed in, and return it.
+
+    The caller writes the audit entry.
+    """
     with writing():
         return BrowserSession.objects.create(
             id=ids.new_id(ids.BROWSER, at), user=user, device=device[:300], address=address[:64], started_at=at,
@@ -24,7 +27,8 @@ def begin(user: User, *, device: str, address: str, at: datetime) -> BrowserSess
 
 
 def of(browser_id: str, user_id: str, at: datetime) -> BrowserSession | None:
-    """Return the open session of a browser in which this person is signed in, or None. The person must be active."""
+    """Return the open session of a browser in which this person is signed in; None if there is none or the person is
+    inactive."""
     found = BrowserSession.objects.open(at).filter(pk=browser_id, user=user_id, user__is_active=True)
     return found.select_related("user").first()
 

@@ -52,8 +52,8 @@ def set_role(
 
     Invitations that the person may no longer grant are withdrawn. The keys that `revoke` returns are revoked, and the
     webhooks that `pause` returns are paused. If the role becomes lower, invitations to this store for the person are
-    withdrawn too. Raises LastAdministrator (with `keep_admin`) if no active admin would remain. Raises RightLost if
-    `actor` is a person who may not govern the store.
+    withdrawn too. With `keep_admin`, raises LastAdministrator if no active admin of the store would remain. Raises
+    RightLost if `actor` is a person who may not govern the store.
     """
     with tree.locked(store.id, Act(actor, door, at)) as locked:
         require_right(actor, store.id)
@@ -97,7 +97,10 @@ def create_agent(
 
 
 def edit_agent(agent: Agent, *, name: str, description: str, actor: Actor, door: Door, at: datetime) -> None:
-    """Change an agent's name and description. Earlier entries keep the old name. Raises NameTaken."""
+    """Change an agent's name and description. Earlier entries keep the old name.
+
+    Raises NameTaken if another agent has the new name.
+    """
     name = name.strip()
     with writing():
         audit.lock_hub()
@@ -150,9 +153,9 @@ def issue_key(
 def issue_key_by(
     user: User, agent: Agent, *, stores: Sequence[MemoryStore] = (), all_stores: bool = False, at: datetime, **more: Any
 ) -> tuple[Key, str]:
-    """Create a key as `issue_key` does, if the person may. Raises MayNotIssue.
+    """Create a key as `issue_key` does, if the person may. Raises MayNotIssue if not.
 
-    An act that takes this right waits until the key exists, and can then revoke the key.
+    An act that takes this right from the person waits until the key exists, and can then revoke the key.
     """
     with writing():
         _lock(stores)

@@ -28,7 +28,10 @@ class TooBusy(Exception):
 
 @contextmanager
 def _slot() -> Iterator[None]:
-    """Wait for a turn to hash. Raises TooBusy. Do not call it in a transaction."""
+    """Wait for a turn to hash. Raises TooBusy.
+
+    Do not call it in a transaction, because the transaction's locks would be held while hashing.
+    """
     assert not transactions.is_open(), "a password is hashed before the transaction that stores the hash"
     if not _admitted.acquire(blocking=False):
         raise TooBusy
@@ -50,9 +53,11 @@ def hashed(password: str) -> str:
 
 
 def fits(password: str, stored: str | None) -> tuple[bool, str | None]:
-    """Return whether the password is right, and a stronger hash if the stored hash is outdated (else None).
+    """Return whether the password is right, and a stronger hash if the stored hash is outdated (else None). Raises
+    TooBusy.
 
-    Raises TooBusy. If `stored` is None, the check takes the same time, so an account's existence stays secret.
+    If `stored` is None, the check takes as long as with a hash, so that its time does not reveal whether the account
+    exists.
     """
     if stored is None:
         _any_hash()

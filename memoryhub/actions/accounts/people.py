@@ -37,7 +37,7 @@ class EmailTaken(Exception):
 
 
 def digest_of_token(token: str) -> str:
-    """Return the digest under which an invitation is stored."""
+    """Return the digest of an invitation's token. The invitation is stored with this digest instead of the token."""
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -121,7 +121,7 @@ def needs_provider(invitation: Invitation) -> bool:
 
 
 def accept(token: str, *, email: str, name: str, password: str, at: datetime, address: str = "") -> User:
-    """Create the invited person, or set a new password with a password link. Return the person.
+    """Create the invited person, or set a new password for the person of a password link. Return the person.
 
     Raises InvitationSpent if the invitation was used before. Raises EmailTaken if another person has the address.
     Raises TooManyTries and TooBusy.
@@ -164,7 +164,7 @@ def join(user: User, token: str, *, at: datetime) -> MemoryStore:
 
 
 def beside(invitation: Invitation, at: datetime) -> list[Invitation]:
-    """Return the other usable invitations from the same act: those to stores, for the same address."""
+    """Return the other usable invitations to stores that the same act made for the same address."""
     if invitation.store_id is None or invitation.user_id is not None:
         return []
     same = {"email": invitation.email, "made_by": invitation.made_by_id, "created_at": invitation.created_at}
@@ -173,7 +173,10 @@ def beside(invitation: Invitation, at: datetime) -> list[Invitation]:
 
 
 def _spend(invitation: Invitation, at: datetime) -> list[tuple[Invitation, tree.Tree]]:
-    """Use an invitation and those beside it. Return (invitation, locked store) for each. Raises InvitationSpent."""
+    """Use an invitation and those that `beside` returns. Raises InvitationSpent.
+
+    Return (invitation, locked store) for each of these invitations that is to a store.
+    """
     together = sorted([invitation, *beside(invitation, at)], key=lambda one: one.store_id or "")
     stores = {one.pk: tree.lock(one.store_id, Act(_NOBODY, Door.WEB, at)) for one in together if one.store_id}
     audit.lock_hub()
@@ -274,9 +277,10 @@ def set_active(
 ) -> None:
     """Activate or deactivate a person. If nothing changes, no entry is written.
 
-    A deactivation also ends the person's sessions, password links, invitations and requests for a second person. The
-    keys that `revoke` returns are revoked, and the webhooks that `pause` returns are paused. Raises LastAdministrator
-    if no active administrator would remain. Raises RightLost if `actor` is a person who is no administrator.
+    A deactivation also ends the person's browser sessions and password links, the invitations that the person made, and
+    the requests for a second person that the person made or allowed. The keys that `revoke` returns are revoked, and
+    the webhooks that `pause` returns are paused. Raises LastAdministrator if no active administrator would remain.
+    Raises RightLost if `actor` is a person who is no administrator.
     """
     act = Act(actor, door, at)
     with writing():

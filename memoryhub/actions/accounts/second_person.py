@@ -71,7 +71,8 @@ class TooFew(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """A request for a second person: the fields of the form, the act in words, the reason, and the answer."""
+    """The content of a request for a second person: the form's fields, the act in words, the reason, and the second
+    person's answer."""
 
     salt: str
     fields: Fields
@@ -114,7 +115,7 @@ def deciders(store: str | None, asked_by: str) -> list[str]:
 
 
 def content_of(request: ActRequest) -> Content | None:
-    """Return the content of a request; None if it was deleted, or was changed after it was sealed."""
+    """Return the content of a request. Return None if the content was deleted, or was changed after it was sealed."""
     from cryptography.fernet import Fernet, InvalidToken
 
     if request.content is None:
@@ -170,9 +171,10 @@ def withdraw(request_id: str, user: User, by: Act) -> None:
 
 
 def use(act: str, path: str, wanted: Content, user: User, by: Act) -> User | None:
-    """Use up the permission for exactly this act, and return the second person; None without a permission.
+    """Use up the permission for exactly this act, and return the second person who gave it; None if there is no such
+    permission.
 
-    Raises Changed if the permission is for the same form but for another act.
+    Raises Changed if the same form was allowed, but would do something else now.
     """
     has_changed = False
     with writing():
@@ -196,7 +198,8 @@ def use(act: str, path: str, wanted: Content, user: User, by: Act) -> User | Non
 def lapse(user: User, at: datetime) -> None:
     """End the open requests that a person made or allowed.
 
-    Call it in the transaction in which the person loses the right, before that act's entry is written.
+    Call it in the transaction that deactivates the person or takes the role of an administrator away, before the entry
+    of that act is written.
     """
     # Otherwise the requests would count again if the person got the right back.
     open_ones = ActRequest.objects.filter(
@@ -278,6 +281,6 @@ def _encrypted(content: Content) -> str:
 
 
 def _key() -> bytes:
-    """Return the key that encrypts contents."""
+    """Return the key that encrypts the contents of requests. It is derived from SECRET_KEY."""
     # Derived from SECRET_KEY, which is not in the database.
     return base64.urlsafe_b64encode(hashlib.sha256(b"memoryhub.act_request" + settings.SECRET_KEY.encode()).digest())

@@ -98,7 +98,7 @@ def confirm(user: User, browser: BrowserSession, password: str, *, address: str,
 
 
 def confirmed(user: User, browser: BrowserSession, *, address: str, at: datetime) -> None:
-    """Record that a signed-in person has proved again who they are, but not with a password."""
+    """Record that a signed-in person has proved again who they are, in another way than with the password."""
     with writing():
         browsers.confirm(browser, at)
         details = audit.to_json({"email": user.email, "address": address})

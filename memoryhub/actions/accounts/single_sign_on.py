@@ -99,7 +99,10 @@ def _person(known_as: Known, grants: Collection[Grant], at: datetime) -> User:
 
 
 def _take_over(user: User, at: datetime) -> None:
-    """End every old way into an account, after the provider has verified the account's e-mail address."""
+    """End every way into an account that existed before the provider verified the account's e-mail address.
+
+    Someone else may have made the account with an invitation to this address.
+    """
     # Someone else may have made the account, with an invitation to this address.
     user.password = make_password(None)
     user.save(update_fields=["password"])
@@ -134,7 +137,10 @@ def decides_administrators(user: User, grants: Collection[Grant]) -> bool:
 
 
 def is_due(browser: BrowserSession, at: datetime) -> bool:
-    """Return whether this request has to ask the provider again. If so, store the time for other requests."""
+    """Return whether this request has to ask the provider again.
+
+    If so, store the time, so that of several requests only one asks.
+    """
     if browser.asked_at is None or abs(at - browser.asked_at) < ASKED_EVERY:
         return False
     with writing():
@@ -143,13 +149,14 @@ def is_due(browser: BrowserSession, at: datetime) -> bool:
 
 
 def keep(browser: BrowserSession, grant: str, *, at: datetime) -> None:
-    """Store the time of the provider's answer, and the token `grant` (encrypted) for the next question."""
+    """Store the time of the provider's answer, and the token `grant` (encrypted) for the next question to the
+    provider."""
     with writing():
         BrowserSession.objects.filter(pk=browser.pk).update(grant=grant, asked_at=at, answered_at=at)
 
 
 def renew(user: User, known_as: Known, grants: Collection[Grant], *, at: datetime) -> bool:
-    """Apply the provider's newest answer to a person. Return whether the person stays signed in."""
+    """Apply the provider's newest answer about a person. Return whether the person stays signed in."""
     if not known_as.is_active:
         _deactivate(user, at)
         return False
@@ -171,5 +178,5 @@ def end(found: Iterable[BrowserSession], user: User, *, at: datetime) -> None:
 
 
 def is_believed(browser: BrowserSession, at: datetime) -> bool:
-    """Return whether the provider's last answer still counts, although the provider does not respond now."""
+    """Return whether the provider's last answer about this browser still counts while the provider does not respond."""
     return browser.answered_at is not None and abs(at - browser.answered_at) < BELIEVED_FOR

@@ -135,7 +135,7 @@ def _take(counter: Counter, at: datetime) -> None:
 
 
 def give_back(counters: Iterable[Counter], *, passed: bool) -> None:
-    """Take back the count of an attempt: its password was right (`passed`), or was never checked.
+    """Take back the count of an attempt whose password was right (`passed`), or was never checked.
 
     A right password also deletes the counters with `resets`. Delays that have begun stay.
     """

@@ -77,7 +77,8 @@ def sound(check: Any) -> Verdict:
 def verdict(*, is_complete: bool = True) -> Verdict:
     """Verify every chain of the database, and return the result.
 
-    An older schema (`is_complete` is False) cannot be verified before it is migrated; the result says so.
+    A database with an older schema (`is_complete` is False) cannot be verified before it is migrated; the result says
+    so.
     """
     if not is_complete:
         return Verdict(0, "the database was left by an older MemoryHub; a restore migrates and verifies it")
@@ -126,7 +127,7 @@ def migrate() -> None:
 
 
 def _dump(path: Path) -> Verdict:
-    """Dump PostgreSQL's database into a file, and return the verdict on the audit in the same snapshot."""
+    """Dump PostgreSQL's database into a file, verify the audit in the same snapshot, and return the verdict."""
     is_complete = is_current()
     with snapshot():
         options = ["--format=custom", "--no-owner", "--no-privileges", f"--snapshot={copies.shared_snapshot()}"]

@@ -59,8 +59,8 @@ class Running(Failed):
 def make(target: Target, keys: Keys, act: Act, keep: rotation.Keep | None = None) -> Made:
     """Make a backup and record it in the audit; with `keep`, then delete older ones. Raises Failed.
 
-    A backup whose audit does not verify has a name that says so. It is not recorded, and replaces only other such
-    backups.
+    If the audit does not verify, the backup is made too, but its name says so and it is not recorded. It then replaces
+    only older backups whose audit did not verify either.
     """
     begun = time.monotonic()
     try:
@@ -110,7 +110,10 @@ def rotate(target: Target, keep: rotation.Keep, now: datetime, *, is_verified: b
 
 
 def _marks() -> list[str]:
-    """Return the marks by which this hub recognises its own backups. The last one marks the next backup."""
+    """Return the marks by which this hub recognises its own backups: the names of its audit keys.
+
+    The last of them marks the next backup.
+    """
     with suppress(DatabaseError):  # a database of an older MemoryHub may have no such column
         if own := _own_mark():
             return [own]
@@ -159,7 +162,10 @@ def _work() -> Iterator[Path]:
 
 
 def _copied(work: Path, at: datetime) -> tuple[Verdict, Manifest, dict[str, Path]]:
-    """Copy the database, the checkpoints and the keys. Return the verdict, the manifest, and {name: file}."""
+    """Copy the database, the checkpoints and the keys into the directory `work`.
+
+    Return the verdict on the audit, the manifest, and {name: file}.
+    """
     files = {}
     written: Path = settings.MEMORYHUB_CHECKPOINT_FILE
     with checkpoints.locked(written, shared=True):

@@ -1,6 +1,7 @@
 """Restores a backup into a hub without a database: unpacks it, verifies it, then moves the files into place.
 
-`unpack` and `place` run with the settings of the hub. `finish` runs in another process, in the unpacked directory.
+`unpack` and `place` run with the settings of the hub. Between the two, `finish` runs in another process, whose data
+directory is the unpacked one.
 """
 
 import json
@@ -43,7 +44,10 @@ class Unpacked:
 
 
 def keys_of(file: Path, passphrase: str, identities: str) -> list[Any]:
-    """Return the age identities that decrypt a backup. Raises Failed if there are none."""
+    """Return the age identities that decrypt a backup.
+
+    Raises Failed if neither the passphrase nor `identities` decrypt it.
+    """
     try:
         return encryption.identity(file, passphrase, identities)
     except NotOpened as error:

@@ -31,8 +31,8 @@ def is_configured() -> bool:
 def models() -> list[ClaudeModel]:
     """Return the models that a run may use; the first is the default.
 
-    These are the models in the settings, or those that the API offers. USUAL are returned until the hub has asked the
-    API.
+    These are the models in the settings. If the settings name none, these are the models that the API offers, or USUAL
+    until the hub has asked the API.
     """
     offered = {model.pk: model for model in ClaudeModel.objects.order_by("place")}
     named = settings.MEMORYHUB_CLAUDE_MODELS or list(offered) or USUAL
@@ -77,9 +77,10 @@ def has_dreams() -> bool:
 
 
 def may_dream(key_id: str, store_id: str, at: datetime, *, updates: bool) -> bool:
-    """Return whether a key may start a dream of a store. False if a path rule hides anything from the key.
+    """Return whether a key may start a dream of a store. False if a path rule hides anything in the store from the key.
 
-    The key needs `manage` access to the store; if the result is a new store (not `updates`), to all stores.
+    The key needs `manage` access to the store. If the result is to be a new store (not `updates`), the key needs this
+    access to all stores.
     """
     key = Key.objects.usable(at).filter(pk=key_id, access=Access.MANAGE).select_related("agent").first()
     if key is None or not has_dreams():

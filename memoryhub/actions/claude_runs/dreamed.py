@@ -68,7 +68,11 @@ def _keep(store: Tree, run: ClaudeRun) -> None:
 
 
 def _merge(store_id: str, number: int, found: Sequence[Made], act: Act) -> None:
-    """Merge a proposal if path rules allow all changes `found`, and its plan needs no choice."""
+    """Merge the proposal `number` if path rules allow all the changes `found`, and none of them needs a person's
+    choice.
+
+    Otherwise do nothing.
+    """
     try:
         with tree.locked(store_id, act) as store:
             proposal = Proposal.objects.of_store(store_id).get(number=number)

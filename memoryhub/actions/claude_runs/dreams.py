@@ -40,7 +40,10 @@ class NoSuchSessions(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The request of an agent for a dream. With `updates`, the store itself changes; otherwise a new store is made."""
+    """An agent's request for a dream.
+
+    With `updates`, the dream changes the store itself; otherwise the result is a new store.
+    """
 
     model: str
     sessions: Sequence[str]

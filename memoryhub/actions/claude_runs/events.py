@@ -66,7 +66,10 @@ def change(run: ClaudeRun, number: int, **columns: Any) -> None:
 
 
 def cut(run: ClaudeRun) -> None:
-    """Mark the events after the last complete answer, message, problem or proposal as cut."""
+    """Mark the events of an answer that broke off as cut.
+
+    These are the events after the last complete answer, message, problem or proposal.
+    """
     complete = (
         ClaudeEventKind.TURN, ClaudeEventKind.MESSAGE, ClaudeEventKind.PROBLEM, ClaudeEventKind.PROPOSAL,
     )  # fmt: skip
@@ -76,7 +79,8 @@ def cut(run: ClaudeRun) -> None:
 
 
 def end(run: ClaudeRun, state: ClaudeRunState, at: datetime, *, problem: str = "") -> None:
-    """End a run, whose row is locked. An unfinished answer is cut off; its held tokens count as used.
+    """End a run, whose row is locked. An unfinished answer is cut off, and the tokens that were held for it count as
+    used.
 
     If a dream was interrupted and no person asked it to stop, it waits for a worker again.
     """

@@ -157,7 +157,10 @@ def propose(run_id: str, store_id: str, act: Act) -> Proposed:
 
 
 def propose_in(store: Tree, run: ClaudeRun, made: Sequence[Made]) -> Proposed:
-    """Propose the changes `made`, and add the event to the run. An earlier open proposal of the run is withdrawn."""
+    """Open a proposal of the changes `made`, and add the proposal's event to the run.
+
+    An earlier open proposal of the run is withdrawn.
+    """
     proposed = Proposed()
     wanted = [(one, change) for one in made if (change := _wanted(store, one, proposed)) is not None]
     try:

@@ -21,7 +21,7 @@ class TooManyPresets(Exception):
 
 
 def save(store_id: str, name: str, content: dict[str, Any], act: Act) -> ClaudePreset:
-    """Save a preset under a name, and return it. An existing preset gets a new version if something changed.
+    """Save a preset under a name, and return it. A preset that exists gets a new version, unless nothing changed.
 
     Raises TooManyPresets, ToolError if the store is archived, and NoSuchStore.
     """

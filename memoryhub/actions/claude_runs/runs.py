@@ -94,8 +94,9 @@ def start(store_id: str, asked: Asked, user: User, act: Act) -> ClaudeRun:
 def go_on(run_id: str, store_id: str, message: str, act: Act, *, summarizes: bool = False) -> None:
     """Continue an ended run with another message. `message` may be empty if Claude's last answer did not finish.
 
-    With `summarizes`, the API first replaces the earlier conversation by a summary. The run gets another token budget.
-    Raises NoSuchRun, CopyGone, NotNow (always for a dream), ToolError if the store is archived, and tree.NoSuchStore.
+    With `summarizes`, the API first replaces the earlier conversation by a summary. The run gets the token budget of a
+    new run in addition. Raises NoSuchRun, CopyGone, NotNow (always for a dream), ToolError if the store is archived,
+    and tree.NoSuchStore.
     """
     with tree.locked(store_id, act) as store:
         tree.require_active(store)
@@ -143,7 +144,7 @@ def stopping(store: Tree, run: ClaudeRun) -> Record:
 
 
 def stop_erased(store: Tree) -> list[str]:
-    """End the unfinished runs in a locked store from which a text is erased. Return their ids.
+    """End the unfinished runs in a locked store from which a text is erased, and return the ids of these runs.
 
     Their workers can write nothing more. The store's throw-away copies are deleted.
     """
@@ -153,7 +154,7 @@ def stop_erased(store: Tree) -> list[str]:
 def stop_redacted(store: Tree) -> list[str]:
     """Delete the throw-away copies of a locked store in which a text is redacted.
 
-    The unfinished runs on these copies end; return their ids.
+    End the unfinished runs on these copies, and return the ids of the runs.
     """
     return _stop(store, list(ClaudeRun.objects.of_store(store.store).going_on().exclude(copy=None).order_by("pk")))
 
@@ -200,7 +201,7 @@ _ABOUT = "Claude in the runs that one person starts in this hub."
 
 
 def _agent_for(user: User, act: Act) -> Agent:
-    """Return the agent as which the Claude runs of a person act. Create it if it is missing."""
+    """Return the agent that acts in the Claude runs of a person. Create it if it is missing."""
     agent = Agent.objects.filter(claude_for=user).first()
     if agent is not None:
         return agent

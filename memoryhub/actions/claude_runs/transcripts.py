@@ -61,7 +61,10 @@ def _call(entry: AuditEntry) -> str:
 
 
 def _room(lengths: Sequence[int]) -> int:
-    """Return the most characters of one transcript, if all together may have MOST_CHARACTERS."""
+    """Return how many characters one transcript may have, if all together may have MOST_CHARACTERS.
+
+    What short transcripts do not need of their equal share is left to the long ones.
+    """
     left = MOST_CHARACTERS
     for number, length in enumerate(sorted(lengths)):
         share = left // (len(lengths) - number)

@@ -77,9 +77,9 @@ def claim(worker: str, at: datetime, most: int) -> str | None:
 
 
 def interrupt_silent(since: datetime, at: datetime) -> None:
-    """Interrupt the runs whose worker has written nothing since the moment `since`.
+    """Find the runs whose worker has written nothing since the moment `since`. End them as interrupted.
 
-    If a person asked to stop the run, it ends as stopped.
+    A run that a person asked to stop ends as stopped.
     """
     for run_id in list(ClaudeRun.objects.silent_since(since).values_list("pk", flat=True)):
         with writing():

@@ -33,7 +33,10 @@ def agent_of(memory: Memory, number: int, lines: Lines | None) -> Agent | None:
 
 
 def _origins(memory: Memory, number: int, lines: Lines | None) -> list[int]:
-    """Return the seqs of the entries that wrote the lines, the newest first; [] without lines or text."""
+    """Return the seqs of the entries that wrote the lines `lines` of version `number`, the newest first.
+
+    The list is empty if `lines` is None, or if the version has no text.
+    """
     if lines is None:
         return []
     history = blame.up_to(memory, number)

@@ -52,7 +52,11 @@ def move_from(store_id: str, memory: Memory, removed: Collection[int]) -> None:
 
 
 def _versions(memory: Memory, numbers: Collection[int], last: int) -> list[Version]:
-    """Return the versions from the lowest of `numbers` to `last`; if these are too many, only some."""
+    """Return the versions from the lowest of `numbers` to `last`.
+
+    If there are more than MOST_STEPS, return only the versions with these `numbers`, and the newest version with a text
+    up to `last`.
+    """
     history = blame.between(memory, min(numbers), last, MOST_STEPS)
     if history.whole:
         return history.versions()

@@ -45,7 +45,8 @@ class TooMany(Exception):
 
 
 class NotANote(Exception):
-    """The text cannot be a note (several lines, too long, or invisible characters), or the agent does not exist."""
+    """The text cannot be a note (it has several lines or invisible characters, or is too long), or the agent to tell
+    does not exist."""
 
 
 class TooManyNotes(Exception):
@@ -111,7 +112,7 @@ def edit(store_id: str, comment_id: str, text: str, act: Act) -> Done:
 
 
 def delete(store_id: str, comment_id: str, act: Act, *, of_others: bool) -> Done:
-    """Delete a comment's text; the thread stays. With `of_others`, another person may be the author.
+    """Delete a comment's text; the thread stays. With `of_others`, another person than the actor may be the author.
 
     Raises NoSuchComment, NotTheAuthor, and ToolError if the memory store is archived.
     """
@@ -125,9 +126,10 @@ def delete(store_id: str, comment_id: str, act: Act, *, of_others: bool) -> Done
 
 
 def withdraw(store_id: str, comment_id: str, act: Act, *, of_others: bool) -> Done:
-    """Take back a comment's note to an agent, if it was not delivered yet. The comment stays.
+    """Take back the note to an agent that a comment is, if it was not delivered yet. The comment stays.
 
-    With `of_others`, another person may be the author. Raises NoSuchComment, NotTheAuthor and ToolError.
+    With `of_others`, another person than the actor may be the author of the comment. Raises NoSuchComment, NotTheAuthor
+    and ToolError.
     """
     with tree.locked(store_id, act) as store:
         comment = _there(store, comment_id) if of_others else _own(store, comment_id)
@@ -265,7 +267,10 @@ def _comments_on(subject: Subject) -> CommentQuerySet:
 
 
 def _count_note(subject: Subject) -> None:
-    """Add one to a memory's count of undelivered notes. Raises TooManyNotes."""
+    """Add one to a memory's count of undelivered notes. Raises TooManyNotes if the memory has MOST_NOTES.
+
+    Notes on a proposal are not counted.
+    """
     if isinstance(subject, Memory):
         if subject.waiting_notes >= MOST_NOTES:
             raise TooManyNotes
@@ -273,7 +278,7 @@ def _count_note(subject: Subject) -> None:
 
 
 def _masked(store: Tree, text: str) -> str:
-    """Return a text as it is stored: masked by the store's rules, and without NUL."""
+    """Return a text as it is stored: masked by the rules of the memory store, and without NUL characters."""
     # PostgreSQL cannot store NUL.
     return store.ruling.masked(text.replace("\0", "\ufffd"))
 

@@ -35,7 +35,7 @@ def named_in(text: str, people: Sequence[User]) -> set[str]:
 
 
 def mentions(text: str, people: Sequence[User]) -> list[tuple[str, set[str]]]:
-    """Return (word, ids of the people) for each `@` that begins a word. The ids are empty if it names no one.
+    """Return (word, ids of the people) for each `@` that begins a word. The ids are empty if the word names no one.
 
     A name, an e-mail address or a first name that only one member has can follow the `@`, in any case. The longest
     fitting name counts.
@@ -75,8 +75,8 @@ def add(comment: Comment, text: str, before: str = "") -> None:
     """Store notices of a comment, in its transaction: for the people whom `text` names, and earlier writers of its
     thread.
 
-    `before` is the text before an edit: then only newly named people get notices, and those no longer named lose
-    theirs. The author's own notices of the thread are dismissed.
+    `before` is the text before an edit. After an edit, only people whom `before` did not name get notices, and those
+    whom `text` no longer names lose theirs. The author's own notices of the thread are dismissed.
     """
     people = readers_of(comment.store_id)
     names, names_before = named_in(text, people), named_in(before, people)

@@ -40,9 +40,10 @@ class Draft:
 
 
 def publish(store: Tree, proposal: Proposal, drafts: Sequence[Draft]) -> dict[str, object]:
-    """Add comments to a proposal, in a transaction whose entry must follow. Return their values for the entry's input.
+    """Add comments to a proposal, in a transaction whose entry must follow.
 
-    Raises NoSuchPlace, `comments.TooMany` and `comments.NotANote`.
+    Return the values that describe the comments in the input of that entry. Raises NoSuchPlace, `comments.TooMany` and
+    `comments.NotANote`.
     """
     if len(drafts) > MOST_AT_ONCE:
         raise comments.TooMany

@@ -44,7 +44,10 @@ def deliver(store: Tree, memory_id: str) -> str | None:
 
 
 def _lines(store_id: str, memory_id: str, threads: set[str]) -> Mapping[str, Lines]:
-    """Return {thread: its lines in the current text}. A thread without such lines is missing."""
+    """Return {thread: its lines in the current text}.
+
+    Threads about the whole memory, and threads whose lines cannot be found, are left out.
+    """
     firsts = Comment.objects.of_memory(store_id, memory_id).filter(pk__in=threads, first__isnull=False)
     found = {}
     for one in firsts:

@@ -222,7 +222,8 @@ def in_parts(things: Iterable[T], size: int = 500) -> Iterator[list[T]]:
 
 
 def named_ids(ids: Collection[str]) -> list[str] | dict[str, object]:
-    """Return ids for an entry's input: a sorted list; above MOST_NAMED, their number and SHA-256."""
+    """Return ids as an entry's input has them: the sorted list or, if they are more than MOST_NAMED, their number and
+    SHA-256."""
     if len(ids) <= MOST_NAMED:
         return sorted(ids)
     return {"count": len(ids), "sha256": hashlib.sha256("\n".join(sorted(ids)).encode()).hexdigest()}
@@ -265,7 +266,8 @@ def _leaves(change: Change) -> bool:
 
 
 def _occupied(store: str, changes: Sequence[Change]) -> set[str]:
-    """Return the target paths that another memory will take or block."""
+    """Return those target paths of the changes that are taken, because another memory will be at, above or
+    under them."""
     wanted = {str(change.then.path) for change in changes if _moves(change)}
     leaving = {change.memory for change in changes if _leaves(change)}
     stays = {str(c.now.path) for c in changes if c.now.is_there and not _leaves(c)}
@@ -287,7 +289,7 @@ def _has_beneath(store: str, path: str, leaving: set[str]) -> bool:
 
 
 def _placed(store: str, change: Change, targets: _Targets) -> Change:
-    """Return the change with a free target path. If its path was taken, KEEP becomes the proposed choice."""
+    """Return the change with a free target path. If its own target path is taken, KEEP becomes the proposed choice."""
     if not _moves(change) or not targets.takes(str(change.then.path)):
         return change
     then = replace(change.then, path=_free_path(store, str(change.then.path), targets))

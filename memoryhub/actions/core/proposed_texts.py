@@ -1,4 +1,7 @@
-"""Removes proposed texts together with versions: texts that became a version, and texts that were to change one."""
+"""Removes proposed texts together with versions.
+
+These are the texts that became one of the versions, and the texts that were proposed as changes of one.
+"""
 
 import hashlib
 import json
@@ -16,11 +19,12 @@ REMOVED = "[redacted]"
 
 
 def remove(store: Tree, memory: str, versions: Iterable[MemoryVersion]) -> set[int]:
-    """Remove proposed texts together with the `versions` of a memory: changes of one of them, and texts that became
-    one.
+    """Remove the proposed changes of the `versions` of a memory, and the proposed texts that became one of these
+    versions.
 
-    Imported texts for versions that this hub lacks are removed too. Return the seqs of the calls that proposed texts
-    which became versions. Call it before the versions are changed; the act's entry must follow.
+    Imported texts that were proposed for versions which this hub does not have are removed too. Return the seqs of the
+    calls that proposed texts which became versions. Call it before the versions are changed; the act's entry must
+    follow.
     """
     versions = list(versions)
     bases, seqs = {version.pk for version in versions}, {version.seq for version in versions}
@@ -41,7 +45,7 @@ def _not_here(store: Tree, bases: set[str]) -> set[str]:
 
 
 def _imported(store: Tree, versions: Sequence[str]) -> Iterable[ProposedChange]:
-    """Return the imported changes that became one of these versions in the other hub."""
+    """Return the imported changes that became one of these versions in the other hub, before the import."""
     return ProposedChange.objects.filter(store_id=store.store, became__in=versions).with_text().defer("content")
 
 

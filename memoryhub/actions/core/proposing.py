@@ -31,7 +31,7 @@ MOST_BYTES = 2_000_000
 class Wanted(NamedTuple):
     """A change that an agent proposes for one memory. `memory` is None for a new memory.
 
-    `content` or `new_path` is None if the text or the path does not change.
+    `content` is None if the text does not change, and `new_path` is None if the path does not change.
     """
 
     memory: StoredMemory | None
@@ -68,7 +68,10 @@ def propose(store: Tree, rule: PathRule, changes: Sequence[Wanted]) -> NoReturn:
 
 
 def require_size(before: Sequence[ProposedChange], new: Sequence[Wanted]) -> None:
-    """Raise ToolError if `before` and `new` exceed MOST_CHANGES or MOST_BYTES; DiskFull if no text can be stored."""
+    """Raise ToolError if `before` and `new` together exceed MOST_CHANGES or MOST_BYTES.
+
+    Raise DiskFull if no text can be stored now.
+    """
     if len(before) + len(new) > MOST_CHANGES:
         raise ToolError(results.too_much_proposed(str(len(before) + len(new)), str(MOST_CHANGES)))
     texts = [*(change.content for change in before), *(change.content for change in new)]
@@ -95,14 +98,17 @@ def require_possible(store: Tree, change: Wanted) -> None:
 
 
 def _open(store: Tree) -> Proposal | None:
-    """Return the session's newest open proposal, or None. Without a session, the key's proposal counts."""
+    """Return the newest open proposal of the acting session, or None.
+
+    Calls without a session share one proposal per key.
+    """
     return _of_session(store).of_state(ProposalState.OPEN).order_by("-number").first()
 
 
 def opened_before(store: Tree) -> int:
-    """Return how many proposals the session has opened in the store; 0 if its next change joins an open one.
+    """Return how many proposals the acting session has opened in the store; 0 if its next change joins an open one.
 
-    Without a session, the proposals of the key on the same day (UTC) count.
+    For calls without a session, the proposals of the same key on the same day (UTC) count.
     """
     if _open(store) is not None:
         return 0
@@ -129,7 +135,7 @@ def opened(
 ) -> Proposal:
     """Open a proposal without changes, and return it. Raises ToolError if too many are open.
 
-    `at` is the time of opening (None: now). `number` None: the next number.
+    `at` is the time of opening (None: now), and `number` is the proposal's number (None: the next one).
     """
     opened_at = at or store.at
     require_room(store, agent)

@@ -68,9 +68,10 @@ def settle(
 ) -> None:
     """Resolve or open the findings of the changed memories, as the new texts require. `seq` is the act's entry.
 
-    A finding is resolved if its value has disappeared. A resolved finding opens again if its value returns, a dismissed
-    one if its value occurs more often. The newest LOOK resolved findings of a memory are compared by value; older ones
-    open only if the detectors find their values. `ahead` has findings that deletions resolve, if they were read before.
+    A finding is resolved if its value has disappeared. A resolved finding is opened again if its value returns, and a
+    dismissed finding if its value occurs more often than before. The values of a memory's newest LOOK resolved findings
+    are searched for in its text. Older resolved findings are opened again only if the detectors find their values.
+    `ahead` has the findings that deletions resolve, if they were read before.
     """
     if ahead and all(one.path is None and one.memory in ahead for one in changed):
         resolved = [finding for one in changed for finding in ahead[one.memory]]
@@ -228,7 +229,8 @@ def _of_memories(store_id: str, memories: Iterable[str], *states: FindingState) 
 
 
 def _resolved(store_id: str, changes: Iterable[Changed], texts: Mapping[str, str]) -> list[Finding]:
-    """Return each memory's newest LOOK resolved findings, and older ones whose values the detectors find."""
+    """Return the newest LOOK resolved findings of each memory, and the older ones whose values the detectors find in
+    its text."""
     found: dict[str, Finding] = {}
     for part in in_parts(changes):
         newest = _newest_resolved(store_id, [change.memory for change in part])

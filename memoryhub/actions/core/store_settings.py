@@ -21,7 +21,10 @@ class Settings(NamedTuple):
 
 
 def of_row(columns: Sequence[Any]) -> Settings:
-    """Return the settings in a row of `sql.STORE`. A limit that is not set comes from MEMORYHUB_LIMITS."""
+    """Return the settings in a row of `sql.STORE`.
+
+    A limit that neither the store nor the hub has set comes from MEMORYHUB_LIMITS.
+    """
     archived, overwrite, no_error, shows, path_rules, rules, hub_rules, *set_limits = columns
     defaults = settings.MEMORYHUB_LIMITS
     named = zip(Limits._fields, set_limits, strict=True)

@@ -254,7 +254,10 @@ def move_directory(tree: Tree, directory: str, path: str, new_path: str, memorie
 
 
 def delete_memories(tree: Tree, path: str, memories: Sequence[StoredMemory]) -> None:
-    """Move memories at or under a path to the trash. `memories` are those that the actor sees; others stay."""
+    """Move the memories at or under a path to the trash, and delete their directories.
+
+    `memories` are all that the actor sees there; memories that the actor does not see stay.
+    """
     require_not_frozen(tree, *memories)
     if tree.sight and tree.sight.leaves_some(tree.store, path, len(memories)):
         for memory in memories:
@@ -269,13 +272,16 @@ def delete_memories(tree: Tree, path: str, memories: Sequence[StoredMemory]) -> 
 
 
 def restore_memory(tree: Tree, memory: StoredMemory, path: str, text: str, size: int, sha256: str) -> str:
-    """Move a memory from the trash to a free path. Return the new version's id. `text` is the id of its text."""
+    """Move a memory from the trash to a free path. Return the new version's id.
+
+    `text` is the id of the memory's text there.
+    """
     put(tree, memory, Operation.CREATED, path, text, size, sha256)
     return tree.made[-1].id
 
 
 def restore_text(tree: Tree, memory: StoredMemory, text: str, size: int, sha256: str) -> str:
-    """Give a live memory an earlier text again. Return the new version's id. `text` is the id of the text."""
+    """Give a live memory one of its earlier texts again, the one with the id `text`. Return the new version's id."""
     require_not_frozen(tree, memory)
     version = next_version(tree, memory, Operation.MODIFIED, memory.path, text, size, sha256)
     sql.run(sql.NEW_TEXT, version, text, size, sha256, tree.now, tree.store, memory.id)
@@ -357,7 +363,7 @@ def next_version(
 
 
 def make_directories(tree: Tree, path: str) -> str:
-    """Create the missing directories above a path; return the id of the lowest one."""
+    """Create the missing directories above a path. Return the id of the directory that directly contains the path."""
     above = paths.ancestors(path)
     row = sql.one(sql.DIRECTORY_AT, tree.store, above[-1])
     if row:

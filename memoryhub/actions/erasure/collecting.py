@@ -29,10 +29,10 @@ def begin(store_id: str, terms: Sequence[str], found: int, act: Act) -> int:
 
 
 def collect(store_id: str, terms: Sequence[str], user_id: str, *, whole_hub: bool) -> Iterator[JsonRow]:
-    """Yield every value that contains one of the `terms`, with its kind, column, memory and author.
+    """Yield every value that contains one of the `terms`: the value, its kind, its column, its memory and its author.
 
-    With `whole_hub`, rows that the store shares with others are collected too. A private view of another person comes
-    without its text.
+    With `whole_hub`, rows that the store shares with other stores are collected too. A private view of another person
+    comes without its text.
     """
     if not terms:
         return

@@ -88,9 +88,10 @@ class TooLong(Exception):
 
 
 def spellings(store_id: str, texts: Sequence[str], after: int = 0, *, whole_hub: bool) -> tuple[Spelling, ...]:
-    """Return every spelling of `texts` in erasable places, those with `same` first, then by the number of places.
+    """Return every spelling of `texts` in erasable places. Those with `same` come first, then the others.
 
-    With `after`, growing tables are searched only for rows that entries after this seq wrote.
+    In both groups, the spellings with the most places come first. With `after`, growing tables are searched only for
+    rows that entries after this seq wrote.
     """
     looked_for = Spellings(texts)
     counts: Counter[str] = Counter()
@@ -157,7 +158,7 @@ def elsewhere(store_id: str, texts: Sequence[str], *, whole_hub: bool) -> tuple[
 
 
 def _values(store_id: str, after: int) -> Iterator[object]:
-    """Yield every value that an erasure can change, except names of sessions, and saved views."""
+    """Yield every value that an erasure can change, except names of sessions and values of saved views."""
     for place in (*places.GROWING, *places.PLAIN, *places.PLAIN_JSON, *(() if after else places.COPIES)):
         rows: models.QuerySet[Any] = place.rows(store_id)
         if after and place.since is not None:

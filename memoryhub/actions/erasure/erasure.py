@@ -88,8 +88,8 @@ def search(
 ) -> Found:
     """Search every place of a store for exactly the texts `terms`. Nothing is written.
 
-    With `subject`, all spellings of these texts are searched too. `at` decides which legal holds are in force. Raises
-    ToolError for a text that cannot be erased.
+    With `subject`, all spellings of the texts `subject` are searched too. `at` decides which legal holds are in force.
+    Raises ToolError for a text that cannot be erased.
 
     Here and in the functions below, `whole_hub` adds the saved views that belong to no store, and the names of sessions
     that worked in several stores. Only administrators of the hub may use it.
@@ -164,7 +164,10 @@ def _checked(terms: Sequence[str]) -> Terms:
 
 
 def _search(store_id: str, terms: Terms, at: datetime, after: int = 0, *, whole_hub: bool) -> Found:
-    """Search a store; with `after`, only the rows of large tables that entries after this seq wrote."""
+    """Search a store.
+
+    With `after`, search all of the small tables, but in large tables only the rows that entries after this seq wrote.
+    """
     hits = _with_memories(store_id, list(_hits(store_id, terms, after, whole_hub)))
     held = holds.holds_of(store_id, at)
     hits = [replace(hit, held_by=_hold_over(held, hit)) for hit in hits]
@@ -245,8 +248,9 @@ def erase(
 ) -> Receipt:
     """Replace the texts `terms` by `[redacted]` everywhere, in one transaction. Return the signed receipt.
 
-    `digest` belongs to the search result that the person saw. Live memories get a new version. Other rows are masked in
-    place, with evidence for the audit. Raises FoundChanged, Held and ToolError.
+    `digest` belongs to the search result that the person saw. Live memories get a new version without the texts. Older
+    versions, entries and other rows are masked in place, with evidence for the audit. Raises FoundChanged, Held and
+    ToolError.
     """
     receipt = erase_prepared(store_id, prepare(store_id, terms, digest, act.at, subject, whole_hub=whole_hub), act)
     sqlite_remains.scrub_small()
@@ -289,7 +293,8 @@ def erase_prepared(store_id: str, ready: Prepared, act: Act) -> Receipt:
 
 
 def _is_spelt_as_before(store: tree.Tree, ready: Prepared) -> bool:
-    """Return whether rows after the entry `ready.seq` have only spellings that the person has seen."""
+    """Return whether the rows that were written after the entry `ready.seq` contain only spellings that the person has
+    seen."""
     if not ready.subject:
         return True
     newer = around.spellings(store.store, ready.subject, ready.seq, whole_hub=ready.whole_hub)
@@ -297,7 +302,10 @@ def _is_spelt_as_before(store: tree.Tree, ready: Prepared) -> bool:
 
 
 def _erase(store: tree.Tree, ready: Prepared) -> Receipt | None:
-    """Erase the hits and return the receipt. Return None, and change nothing, if newer rows have hits. Raises Held."""
+    """Erase the hits and return the receipt. Raises Held.
+
+    If rows that were written after the search contain further hits, change nothing and return None.
+    """
     terms, found = ready.terms, ready.found
     # The whole store was searched before the lock, because that may take long.
     newer = _search(store.store, terms, store.at, ready.seq, whole_hub=ready.whole_hub)

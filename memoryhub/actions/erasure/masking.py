@@ -66,7 +66,8 @@ class Erasing:
     # -------------------------------------------------------------------------------------------- memories
 
     def _newest(self, memory_id: str) -> None:
-        """Mask a live memory's path and text in new versions; in the trash, mask the path in place."""
+        """Mask a live memory's path and text, each in a new version. For a memory in the trash, mask its path
+        in place."""
         memory = tree.memory_by_id(self.store, memory_id)
         if memory is None:
             self._in_trash(memory_id)
@@ -143,7 +144,8 @@ class Erasing:
             )
 
     def _findings(self, text: MemoryText, content: str) -> None:
-        """Resolve the findings whose value left a text; store new positions for the others."""
+        """Resolve the findings whose value is no longer in a text, and store the new positions of the text's other
+        findings."""
         versions = MemoryVersion.objects.filter(store_id=text.store_id, memory_id=text.memory_id, text_id=text.pk)
         found = Finding.objects.of_memory(text.store_id, text.memory_id).filter(version_id__in=versions.values("pk"))
         for finding in found.filter(in_path=False):

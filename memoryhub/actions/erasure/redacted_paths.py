@@ -59,7 +59,7 @@ def _entries(store_id: str, path: str) -> Iterator[AuditEntry]:
 
 
 class _Path(Terms):
-    """Masks one path inside texts, but not as a part of a longer path."""
+    """Masks one path inside texts, but not where it is only a part of a longer path."""
 
     def __init__(self, path: str) -> None:
         super().__init__([path])

@@ -30,8 +30,9 @@ _AT_ONCE = 50
 def redact_version(store_id: str, version_id: str, act: Act) -> MemoryVersion:
     """Delete a version's text and path permanently; return the version. A redacted version does not change.
 
-    The path is also deleted from the audit, unless another version has the same path. The size stays. Raises ToolError
-    for the newest version of a live memory, and for a memory under a legal hold. Raises MemoryVersion.DoesNotExist.
+    The path is also deleted from the audit, unless another version has the same path. The version's size stays. Raises
+    ToolError for the newest version of a live memory, and for a memory under a legal hold. Raises
+    MemoryVersion.DoesNotExist.
     """
     with tree.locked(store_id, act) as store:
         version, record = redact_on(store, version_id)
@@ -96,7 +97,7 @@ def _findings(memory: Memory, version: MemoryVersion) -> list[tuple[Finding, int
 
 
 def _resolve(store: Tree, found: Sequence[tuple[Finding, int]]) -> None:
-    """Move findings to the newest version if it still has their value; resolve the others."""
+    """Move findings whose value is still in the newest version to that version. Resolve the others."""
     for finding, start in found:
         one = Finding.objects.of_store(store.store).filter(pk=finding.pk)
         if start < 0:
@@ -112,9 +113,10 @@ def _resolve(store: Tree, found: Sequence[tuple[Finding, int]]) -> None:
 
 
 def end_findings(store: Tree, findings: Sequence[Finding]) -> None:
-    """Resolve findings whose value is being removed, and delete their fingerprints.
+    """Resolve findings whose value is being removed, and delete their fingerprints, which could confirm guesses at the
+    value.
 
-    The fingerprints could confirm guesses at the value. The entry of the findings follows the entry of the act.
+    The findings that were open get an audit entry of their own, which follows the entry of the act.
     """
     store.ended += [finding for finding in findings if finding.state == FindingState.OPEN]
     for part in in_parts([finding.pk for finding in findings]):
@@ -124,7 +126,11 @@ def end_findings(store: Tree, findings: Sequence[Finding]) -> None:
 
 
 def _redact_entries(store: Tree, version: MemoryVersion, evidence: Evidence, proposing: Collection[int]) -> None:
-    """Delete the version's text from the entries, also where later refusals quoted it."""
+    """Delete from the entries the text that was written into the version, and the parts of it that later refusals
+    quoted.
+
+    `proposing` are the seqs of the calls that proposed this text.
+    """
     redact_calls(store, calls_at(store, [version]), {version.seq, *proposing}, evidence)
 
 
@@ -168,7 +174,7 @@ def _without_texts(input: str | None) -> str | None:
 
 
 def mark(store: Tree, version: MemoryVersion, *, whole: bool) -> None:
-    """Save a version as redacted. With `whole`, its whole text was deleted, and the time is set."""
+    """Save a version as redacted. With `whole` (the whole text was deleted), also set the time of the redaction."""
     version.salt, version.redacted_seq, version.redacted_by = None, store.seq, store.act.actor.id
     if whole:
         version.redacted_at = store.at

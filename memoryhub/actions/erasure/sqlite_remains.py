@@ -145,7 +145,10 @@ def _size() -> int:
 
 
 def scrub(at: datetime) -> None:
-    """Remove the copies, if there may be any. Raises NotScrubbed if some are left. Calls wait meanwhile."""
+    """Remove the copies, if there may be any. Raises NotScrubbed if some are left.
+
+    Calls wait while the file is rewritten.
+    """
     with _one_at_a_time:
         _scrub(at)
 

@@ -1,4 +1,4 @@
-"""Removes whole memories permanently: all their versions, and the texts in the entries that wrote them."""
+"""Removes whole memories permanently: all their versions, and the texts in the entries of the calls that wrote them."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -20,10 +20,11 @@ from memoryhub.pure.protocol.errors import ToolError
 
 
 def remove_memories(store_id: str, memories: Sequence[str], act: Act) -> int:
-    """Remove memories permanently, with their texts in the audit. Return how many were removed.
+    """Remove memories permanently, and remove their texts from the audit. Return how many memories were removed.
 
-    Memories under a legal hold, and those that no longer exist, are left out. Each removal has its own entry. A live
-    memory is first moved to the trash, with one more entry. The entries keep the paths and authors.
+    Memories under a legal hold, and those that no longer exist, are left out. The removal of each memory has its own
+    entry. A live memory is first moved to the trash, which makes one more entry. The entries keep the paths and
+    authors.
     """
     act = act._replace(group=act.group or ids.new_id(ids.GROUP, act.at))
     done = 0
@@ -60,7 +61,8 @@ def _remove(store: Tree, memory: Memory) -> None:
 
 
 def _redact_calls(store: Tree, memory: Memory, evidence: Evidence) -> None:
-    """Remove a memory's texts from the entries of its calls, and from refusals at its paths."""
+    """Remove from the entries the texts that calls wrote into the memory, and the texts that refusals at its paths
+    quoted."""
     versions = list(MemoryVersion.objects.of_memory(memory).order_by("number"))
     seqs = {version.seq for version in versions} | proposed_texts.remove(store, memory.pk, versions)
     redaction.redact_calls(store, redaction.calls_at(store, versions), seqs, evidence)

@@ -120,7 +120,7 @@ def spans_of(rules: Ruling, novelty: Novelty) -> Spans:
 def look_ahead(rules: Ruling, texts: Iterable[str]) -> Looked:
     """Return the findings of the rules in new texts, for `Tree.looked`. Call it before the store is locked.
 
-    If the rules change until then, the texts are screened again.
+    If the rules change before the store is locked, the texts are screened again.
     """
     if rules.is_idle:
         return {}
@@ -196,10 +196,10 @@ def note(
     *,
     returns: bool = False,
 ) -> None:
-    """Record the flagged spans of a version. Call it before the version's entry is written.
+    """Record the flagged spans of a version. Call it before the version's entry is written. Raises NeedsReason.
 
     Open findings do not change. A resolved finding gets the new position, and `settling` opens it again. With
-    `returns`, an earlier text comes back, and the finding keeps its version. Raises NeedsReason.
+    `returns`, a restore or an undo brings back an earlier text: the finding then keeps its version.
     """
     spans = recorded(screened.flagged, screened.text)
     found = [_row(store, memory_id, version_id, span, screened.text) for span in spans]
@@ -371,8 +371,10 @@ def _record_of(found: Sequence[Finding], after: FindingState) -> Record:
 
 
 def reveal(store_id: str, version_id: str, act: Act) -> str | None:
-    """Return the whole text of a version, and record who has seen it. Without a text, return None and record
-    nothing."""
+    """Return the whole text of a version, and record who has seen it.
+
+    If the version has no text, return None and record nothing.
+    """
     with tree.locked(store_id, act) as store:
         version = MemoryVersion.objects.among(store_id, [version_id]).select_related("text").first()
         if version is None or version.content is None:

@@ -118,7 +118,8 @@ def running() -> "QuerySet[Scan]":
 def step(scan_id: str, at: datetime) -> bool:
     """Scan the next versions, and record the findings in one short transaction. Return whether the scan continues.
 
-    If one of these versions was removed or redacted meanwhile, the next step reads them again.
+    If one of these versions was removed or redacted after it was read, nothing is recorded, and the next step reads the
+    versions again.
     """
     scan = Scan.objects.filter(pk=scan_id, state=ScanState.RUNNING).first()
     if scan is None:
@@ -152,7 +153,10 @@ def _place(position: str) -> tuple[str, int]:
 
 
 def _next(store_id: str, memory: str, number: int) -> list[_Version]:
-    """Return the versions after version `number` of `memory`: at most STEP_VERSIONS, with at most STEP_BYTES."""
+    """Return the versions after version `number` of the memory `memory`, sorted by memory and number.
+
+    There are at most STEP_VERSIONS, with at most STEP_BYTES together, but at least one if any is left.
+    """
     fields = ("pk", "memory_id", "number", "path", "text_id", "size", "redacted_seq")
     after = Q(memory_id__gt=memory) | Q(memory_id=memory, number__gt=number)
     rows = MemoryVersion.objects.filter(after, store_id=store_id, memory_id__gte=memory)
@@ -168,7 +172,10 @@ def _next(store_id: str, memory: str, number: int) -> list[_Version]:
 
 
 def _findings(scan: Scan, versions: Sequence[_Version], at: datetime) -> Iterator[Finding]:
-    """Yield the findings in some versions, without those that the version before already had."""
+    """Yield findings in the texts and paths of some versions.
+
+    Findings that the previous version already had are left out.
+    """
     texts = MemoryText.objects.contents(scan.store_id, {version.text for version in versions if version.text})
     before = _before(scan, versions)
     kinds = frozenset(scan.kinds)
@@ -184,7 +191,10 @@ def _findings(scan: Scan, versions: Sequence[_Version], at: datetime) -> Iterato
 
 
 def _before(scan: Scan, versions: Sequence[_Version]) -> _Content | None:
-    """Return the last content that the memory of `versions[0]` had before that version, or None."""
+    """Return the last content that the memory of `versions[0]` had before that version.
+
+    Return None if the scan has not read a version of that memory yet.
+    """
     memory, number = _place(scan.position)
     if not versions or versions[0].memory != memory:
         return None

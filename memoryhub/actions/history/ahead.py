@@ -1,4 +1,4 @@
-"""Plans an act, and screens its texts, before the store is locked. So other writers wait only while the act writes."""
+"""Plans an act and screens the texts that it will write before the store is locked, so that other writers wait less."""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -22,7 +22,10 @@ TEXTS_AT_ONCE = 50
 
 @dataclass(frozen=True, slots=True)
 class Ahead:
-    """A plan, the seq of the newest entry at that time, and the plan's texts and paths in which nothing was found."""
+    """A plan, the seq of the newest entry when the plan was made, and the texts and paths without findings.
+
+    These are the texts and paths of the plan in which the rules for sensitive text found nothing.
+    """
 
     plan: Plan
     seq: int
@@ -76,7 +79,8 @@ def _clean(plan: Plan) -> Clean:
 
 
 def _texts(store_id: str, rules: Ruling, changes: Collection[Change]) -> Collection[tuple[str | None, str]]:
-    """Return (SHA-256 of a memory's current text or None, SHA-256 of its new text) for texts without findings."""
+    """Return (SHA-256 of a memory's current text or None, SHA-256 of its new text) for the new texts without
+    findings."""
     stored = MemoryText.objects.contents(
         store_id, [id for one in changes for id in (one.now.text, one.then.text) if id]
     )

@@ -39,7 +39,8 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The result of an act: the entry's seq, how many versions it made (`count`), and how many memories it flagged.
+    """The result of an act: the entry's seq, how many versions the act made (`count`), and how many memories it
+    flagged.
 
     `memory` and `version` are set only if the act changed exactly one memory.
     """
@@ -104,12 +105,12 @@ def undo(
     flagged: Collection[str] = (),
     reopens: bool = True,
 ) -> Done:
-    """Undo versions by the plan with this digest. Unreviewed versions become reverted, also later ones that a choice
-    drops.
+    """Undo versions by the plan with this digest. Raises the same errors as `restore`.
 
-    The same entry flags the memories of the versions `flagged`. `told` is added to the entry's input and names the
-    undone session or entry. If an undo is undone, its flags are removed, and its reverted versions await review again,
-    unless `reopens` is False. Raises the same errors as `restore`.
+    Undone versions that awaited review become reverted, and so do later versions that a choice drops. The same entry
+    flags the memories of the versions `flagged`. `told` is added to the entry's input and names the undone session or
+    entry. If an undo is undone, its flags are removed, and the versions that it reverted await review again, unless
+    `reopens` is False.
     """
     before = ahead.planned(store_id, lambda: undo_plan(store_id, versions))
     with tree.locked(store_id, act) as store:
@@ -136,8 +137,8 @@ def carry_out(
 ) -> Done:
     """Apply a plan that undoes versions, as `undo` does, in a locked store.
 
-    Unreviewed versions in `emptied` become reverted too. The entry names `memory` and its new version; without
-    `memory`, the only memory that gets a version.
+    `emptied` are versions of which no line is left after the plan: they become reverted too if they awaited review. The
+    entry names `memory` and its new version or, without `memory`, the only memory that gets a version.
     """
     kept = apply(store, as_shown(plan, digest), choices)
     cancelled = (change.cancelled for change in plan.changes if change.memory not in kept)
@@ -170,7 +171,10 @@ def as_shown(plan: Plan, digest: str) -> Plan:
 
 
 def _awaiting(store_id: str, versions: Collection[str], kept: Sequence[str]) -> list[tuple[str, str]]:
-    """Return (memory, version) for each version that awaits review, except in the memories `kept`."""
+    """Return (memory, version) for each of the given versions that awaits review.
+
+    Versions of the memories `kept` are left out.
+    """
     found: list[tuple[str, str]] = []
     for part in plans.in_parts(sorted(versions)):
         waiting = MemoryVersion.objects.among(store_id, part).unreviewed()

@@ -37,10 +37,10 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """Consecutive versions of a memory, oldest first. `whole` is False if limits left out some versions.
+    """Consecutive versions of a memory, oldest first. `whole` is False if some were left out because of the limits.
 
-    `oldest_kept` is the number of the first version, if retention removed all earlier ones. `back` is {number of an
-    undo's version: the older texts from which the undo restored lines}.
+    If retention removed all versions before the first one, `oldest_kept` is the number of the first one. `back` is
+    {number of an undo's version: the older texts from which the undo restored lines}.
     """
 
     rows: Sequence[Row]

@@ -1,4 +1,5 @@
-"""Replays a memory's history without some of its versions: changes by others are applied to the rest."""
+"""Replays a memory's history without some of its versions: the changes by others are applied to the text that
+remains."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -63,7 +64,8 @@ class History:
 def replayed(history: History, steps: Sequence[MemoryVersion], passed: frozenset[str]) -> History:
     """Replay all steps without the versions in `passed`, and return the history.
 
-    Above MOST_STEPS, consecutive versions by others are replayed as one step and count as a conflict.
+    If there are more than MOST_STEPS steps, consecutive versions by others are replayed as one step and count as a
+    conflict.
     """
     in_stretches = len(steps) > MOST_STEPS
     for step, following in zip_longest(steps, steps[1:]):
@@ -83,12 +85,12 @@ def replayed(history: History, steps: Sequence[MemoryVersion], passed: frozenset
 
 
 def _goes_on(following: MemoryVersion, passed: frozenset[str]) -> bool:
-    """Return whether the following version belongs to the same step."""
+    """Return whether the following version belongs to the same step: it is not skipped, and it is not a deletion."""
     return following.pk not in passed and plans.of_version(following).is_there
 
 
 def _note_text(history: History, now: State) -> None:
-    """Remember a text without its undone lines, in case a later version has that text again."""
+    """For a text with undone lines, remember the text without them, in case a later version has that text again."""
     if history.left is None or history.left.sha256 != now.sha256:
         history.texts.setdefault(now.sha256, (history.left, history.left_is_there, history.for_lines))
 
@@ -122,7 +124,8 @@ def _bring_back(history: History, now: State) -> None:
 
 
 def _repeat_alone(history: History, real: State, now: State) -> None:
-    """Apply a version of a memory that exists only because of undone versions."""
+    """Apply a version of a memory that exists only because of undone versions. Only lines that others added are
+    left."""
     history.conflict = True
     if _adds_lines(history, real, now):
         history.left = _merged(history, State(now.path, None, 0, _EMPTY, ""), real, now)
@@ -151,7 +154,7 @@ def _repeat_edit(history: History, left: State, real: State, now: State) -> None
 
 
 def _merged(history: History, left: State, real: State, now: State) -> State:
-    """Return `left` with the change from `real` to `now`. Where lines overlap, `now` wins."""
+    """Return `left` with the change from `real` to `now`. Where both changed the same lines, `now` wins."""
     base, mine, theirs = (content_of(history.store, state) for state in (real, left, now))
     if base is None or mine is None or theirs is None:
         history.gone = True

@@ -78,11 +78,12 @@ def _revert(store: Tree, versions: Sequence[str], plan: Plan) -> decisions.Done:
 
 
 def take_back(store_id: str, seq: int, act: Act, *, only: str = "") -> int | None:
-    """Take back the decision of the entry `seq`: its approved or reverted versions await review again.
+    """Take back the decision of entry `seq`: the versions that it approved or reverted await review again.
 
-    `only` limits this to one version (of an approval) or to that version's memory (of a reversal). Return the seq of
-    the last written entry. None if others have decided since, or if the entry is no such decision. Raises ToolError,
-    and NeedsChoice if later changes overlap with a revert.
+    With `only`, the decision is taken back only for this version (an approval), or only for this version's memory (a
+    reversal). Return the seq of the last entry that this function wrote. Return None if others have decided since, or
+    if the entry is no such decision. Raises ToolError, and NeedsChoice if later changes overlap with what a revert
+    made.
     """
     act = act._replace(group=act.group or ids.new_id(ids.GROUP, act.at))
     with writing():

@@ -43,10 +43,11 @@ def entry_versions(store_id: str, *seqs: int) -> list[str]:
 
 
 def undo_plan(store_id: str, versions: Collection[str]) -> Plan:
-    """Return the plan that undoes these versions. Where possible, later changes by others are kept.
+    """Return the plan that undoes these versions. Where possible, later changes by others are kept. Raises
+    plans.TooMuch.
 
-    For a conflict, KEEP is proposed. APPLY then keeps the later lines and undoes the rest; BEFORE drops the later
-    lines. Raises plans.TooMuch.
+    If later changes overlap with the same lines, KEEP is proposed. APPLY then keeps the later lines and undoes the
+    other changes; BEFORE drops the later lines.
     """
     with snapshot():
         return plans.made(store_id, _changes(store_id, frozenset(versions)))
@@ -67,7 +68,10 @@ def _changes(store_id: str, versions: frozenset[str]) -> Iterator[Change]:
 
 
 def _near(store_id: str, firsts: Mapping[str, int]) -> Iterator[list[Memory]]:
-    """Yield lists of memories whose histories are loaded together, with at most MOST_READ versions."""
+    """Yield lists of memories.
+
+    The histories of one list are loaded together, with at most MOST_READ versions if it has several memories.
+    """
     few, count = list[Memory](), 0
     for part in in_parts(sorted(firsts, key=lambda memory: (firsts[memory], memory))):
         there = Memory.objects.among(store_id, part).in_bulk()
@@ -134,7 +138,7 @@ def _change(
 
 
 def _asked(store: str, change: Change, before: State, work: Work) -> Change:
-    """Add to a change that has a conflict its choices, and how many lines Choice.BEFORE would drop."""
+    """Return a change that has a conflict, with its choices and the number of lines that BEFORE would drop."""
     choices: tuple[Choice, ...] = (Choice.KEEP, Choice.APPLY, Choice.BEFORE)
     if change.then.same(change.now):
         choices = (Choice.KEEP, Choice.BEFORE)

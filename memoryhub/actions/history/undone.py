@@ -90,8 +90,9 @@ def by_people(steps: Iterable[MemoryVersion]) -> list[MemoryVersion]:
 def without_cancelled(steps: Sequence[MemoryVersion], undone: frozenset[str], taken: Taken) -> frozenset[str]:
     """Return the ids of the versions to skip when a memory's `steps` are replayed without the `undone` versions.
 
-    `steps` are the memory's versions from the first undone one, and `taken` are the undos among them. If an undo is
-    undone too, its versions are skipped as well.
+    `steps` are the memory's versions from the first undone one, and `taken` are the undos among them. A version whose
+    undo was itself undone is in force again. If such a version is undone now, the versions of both earlier undos are
+    skipped too.
     """
     here = {step.pk for step in steps}
     undos = {
@@ -163,7 +164,11 @@ def undone_in_force(store_id: str, versions: Mapping[str, str], after: int) -> d
 
 
 def _removed(store_id: str, gone: Mapping[int, Collection[int]]) -> dict[int, list[bool]]:
-    """Return {seq of an entry: for each of its versions that was removed since, whether it is undone}."""
+    """Return {seq of an entry: for each of its versions that was removed since then, whether it is undone}.
+
+    Only memories that still exist count. `gone` is {seq of the entry: seqs of the undos of its other versions}: a
+    removed version is undone if one of these undos also changed its memory.
+    """
     removed = Redaction.objects.of_chain(store_id).removed()
     found: dict[int, list[bool]] = {seq: [] for seq in gone}
     of_entry = [
@@ -223,7 +228,10 @@ def consequences(store_id: str, versions: Collection[str], kept: Collection[str]
 def _elsewhere(
     store_id: str, seqs: Collection[int], versions: Collection[str], kept: Collection[str]
 ) -> dict[int, frozenset[str]]:
-    """Return {seq: the memories in which this entry stays in force}."""
+    """Return {seq: the memories in which this entry stays in force}.
+
+    A memory is one of these if it is in `kept`, or if the entry made a version in it that is not in `versions`.
+    """
     found: dict[int, set[str]] = {seq: set() for seq in seqs}
     for part in in_parts(sorted(seqs)):
         made = MemoryVersion.objects.filter(store_id=store_id, seq__in=part).values_list("seq", "memory_id", "pk")

@@ -82,7 +82,10 @@ def lasting(at: datetime) -> Iterator[str]:
 
 
 def _work(at: datetime) -> Iterator[str]:
-    """Yield the alarms of the background work, except of nodes that are wholly silent."""
+    """Yield the alarms of the background work.
+
+    A node whose kinds of work are all silent counts as switched off, and makes no alarm.
+    """
     states = background.states()
     # A node whose kinds of work are all silent counts as switched off.
     running = {row.node for row in states if not background.hangs(row, at)}

@@ -109,7 +109,7 @@ def put_due(at: datetime) -> None:
 def waiting_for(user: User) -> Waiting:
     """Return the items that wait for a person now, in the stores that the person may see.
 
-    For `Digest.DANGER`, these are only open findings.
+    If the person has chosen `Digest.DANGER`, these are only open findings.
     """
     stores = list(MemoryStore.objects.visible_to(user).by_name())
     seen = [store.pk for store in stores]
@@ -129,7 +129,10 @@ def waiting_for(user: User) -> Waiting:
 
 
 def abouts(shown: Sequence[Notice]) -> list[About]:
-    """Return the notices, each with its cause. A notice whose cause has been removed is left out."""
+    """Return the notices, each with the comment or decision that caused it.
+
+    A notice whose cause was removed is left out.
+    """
     found: list[About] = []
     for one in shown:
         if one.comment >= ids.REVIEW:

@@ -24,7 +24,8 @@ NAMED = 10
 
 
 class Removals(NamedTuple):
-    """What retention will remove from a memory store: totals, and the first items that have a path."""
+    """The totals of the items that retention will remove from a memory store, and the first of those that have
+    a path."""
 
     totals: Totals
     first: Sequence[Item]

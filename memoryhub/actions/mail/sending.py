@@ -48,7 +48,10 @@ def sent(mail: Mail, at: datetime) -> None:
 
 
 def failed(mail: Mail, problem: str, at: datetime, *, is_final: bool) -> None:
-    """Note why a message could not be sent. It is tried again, unless this `is_final` or it is older than GIVE_UP."""
+    """Note why a message could not be sent.
+
+    It is tried again later, unless the mail server refused it permanently (`is_final`) or it is older than GIVE_UP.
+    """
     if is_final or at - mail.created_at > GIVE_UP:
         _end(mail, MailState.FAILED, problem, at)
         return

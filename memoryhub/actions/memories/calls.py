@@ -145,7 +145,7 @@ def _keyed(digest: str) -> str:
 
 
 def _is_same(stored: str, digest: str) -> bool:
-    """Return whether both are digests of the same input. In old rows, `stored` is a plain SHA-256."""
+    """Return whether `stored` and `digest` are digests of the same input. In old rows, `stored` is a plain SHA-256."""
     return digest in (stored, _keyed(stored))
 
 
@@ -215,7 +215,10 @@ def answered(
     first: int | None = None,
     made: int | None = None,
 ) -> Outcome:
-    """Run the call and write its entry. `first` is the call that it repeats, if any; `made` counts the key's calls."""
+    """Run the call on the locked store, and write its entry.
+
+    `first` is the seq of the call that it repeats, if any. `made` is the number of the key's calls in the last minute.
+    """
     done = _record(store, command, caller, first)
     if isinstance(command, View):
         _deliver_notes(store, done, first)
@@ -246,7 +249,7 @@ def _deliver_notes(store: tree.Tree, record: Record, first: int | None) -> None:
 
 
 def _whole(store: tree.Tree, command: Command | ToolError, answer: str, input: Mapping[str, Any]) -> str:
-    """Return the answer of a repeated call in full, without the cuts of the audit."""
+    """Return the first answer of a repeated call in full, although the audit keeps only a part of a long quotation."""
     if isinstance(command, ToolError) and keeping.is_cut(answer):
         return store.ruling.masked(command.message)
     quoted = store.ruling.masked_in(input.get("old_str"))

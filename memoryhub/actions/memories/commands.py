@@ -218,9 +218,10 @@ def refusal(error: ToolError, command: str | None, path: str | None, new_path: s
 
 
 def require_place(store: Tree, path: str, sentence: Callable[[str, str], str]) -> None:
-    """Raise ToolError if a memory is where a directory above `path` would be.
+    """Raise ToolError if a memory is where a directory above `path` would be. `sentence(path, above)` returns the
+    message.
 
-    `sentence(path, above)` returns the message. For a hidden memory, the message is that of a refusal by a path rule.
+    If this memory is hidden from the agent, the message is the same as for a refusal by a path rule.
     """
     above = tree.memory_above(store, path)
     if above is not None:
@@ -250,7 +251,10 @@ def write(store: Tree, memory: StoredMemory, screened: Screened) -> str:
 def _changed(
     store: Tree, command: str, memory: StoredMemory, screened: Screened, answer: str, *, rule: PathRule | None
 ) -> Record:
-    """Give a memory a new text, or propose it by the `rule`. Return the record."""
+    """Give a memory a new text, or only propose this change if a `rule` requires that.
+
+    Return the record, which names the newest version.
+    """
     if rule and screened.text != memory.content:
         proposing.propose(store, rule, [Wanted(memory, memory.path, screened.text)])
     version = write(store, memory, screened)
@@ -267,7 +271,10 @@ def _changed(
 def _of_many(
     store: Tree, command: str, memories: list[StoredMemory], answer: str, path: str, new_path: str | None = None
 ) -> Record:
-    """Return the record of a command on memories. `memory` and `version` are set if it is one memory."""
+    """Return the record of a command on one or several memories.
+
+    `memory` and `version` are set only for exactly one memory.
+    """
     single = len(memories) == 1
     return Record(
         command,

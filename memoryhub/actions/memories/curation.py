@@ -101,7 +101,8 @@ def edit(
 ) -> Done:
     """Give a memory a new text, if its text still has the expected SHA-256. Without a change, no version is made.
 
-    The version with the id `reviewed` and the earlier ones then no longer await review. Raises Conflict.
+    `reviewed` is the id of a version of the memory: that version and the earlier ones then no longer await review.
+    Raises Conflict.
     """
     with tree.locked(store_id, act) as store:
         tree.require_active(store)

@@ -87,7 +87,10 @@ def _without_paths(store: Tree, record: Record) -> Record:
 
 
 def _without(kept_out: Sequence[tuple[str, str]], text: str) -> str:
-    """Mask the values in `kept_out` in a passage of a longer text, also parts of values at its ends."""
+    """Mask the values in `kept_out` in a text, which is a passage of a longer text.
+
+    The passage may contain a whole value, begin or end with a part of one, or be such a part.
+    """
     for kind, value in kept_out:
         sign = f"[redacted:{kind}]"
         if value in text:

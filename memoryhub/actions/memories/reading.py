@@ -108,9 +108,10 @@ def entries_of(versions: Sequence[MemoryVersion]) -> dict[int, AuditEntry]:
 def with_texts(
     store_id: str, asked: Asked, version_ids: Sequence[str], details: Mapping[str, Any]
 ) -> list[MemoryVersion]:
-    """Return versions of the store with their texts, and record a view of each text, as one group.
+    """Return versions of the store with their texts, and record a view of each text.
 
-    Versions that do not exist are left out. A version without a text makes no entry.
+    The entries of several views form one group. Versions that do not exist are left out. A version without a text makes
+    no entry.
     """
 
     def read(store: Tree) -> tuple[list[MemoryVersion], Record | None]:

@@ -1,7 +1,7 @@
 """Counts the calls that a store refuses because their key made too many in a minute, by store, key and day.
 
-Each process counts in its memory, and adds the counts to the rows every few seconds. Unwritten counts are lost when the
-process ends.
+A refused call writes nothing. Each process counts its refused calls, and adds the counts to the rows every few seconds.
+Counts that are not yet in the rows are lost when the process ends.
 """
 
 import threading
@@ -32,7 +32,7 @@ def note(store_id: str, key: str, calls: int, at: datetime) -> None:
 def write() -> None:
     """Add to the rows the calls that were refused since this function last ran.
 
-    Rows of the same keys that are older than KEPT are deleted. If the counts cannot be written, they wait for the next
+    Rows of the same keys that are older than KEPT are deleted. Counts that cannot be written are kept for the next
     time.
     """
     with _lock:

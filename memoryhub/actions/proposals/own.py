@@ -48,10 +48,11 @@ class NotOpen(Exception):
 
 
 class CommentForAgent(NamedTuple):
-    """A comment that people address to the agent. `path` is that of the memory (None: the proposal as a whole).
+    """A comment that people address to the agent. `path` is that of the commented memory (None: the proposal as a
+    whole).
 
-    `of` is `before` or `proposed`: the text before the change, or the proposed text. `line` is None if the agent has
-    not seen that text.
+    `of` is `before` if the comment is on the text before the change, and `proposed` if it is on the proposed text.
+    `line` is None if the agent has not seen that text.
     """
 
     text: str
@@ -66,8 +67,8 @@ class Own:
     """A proposal with its changes in the order of the calls.
 
     `decision` is the audit entry of the decision; None while the proposal is open, and after the entry was removed. If
-    `with_texts` is False, the contents of the changes were not read. `comments` are those to the agent, the oldest
-    first.
+    `with_texts` is False, the contents of the changes were not read. `comments` are those that people address to the
+    agent, oldest first.
     """
 
     proposal: Proposal
@@ -77,7 +78,8 @@ class Own:
     comments: Sequence[Comment] = ()
 
     def comments_for_agent(self) -> Iterator[CommentForAgent]:
-        """Yield the comments to the agent, except on changes that the agent no longer sees."""
+        """Yield the comments that people address to the agent, except those on changes that the agent no longer
+        sees."""
         groups = by_memory(self.changes)
         for comment in self.comments:
             steps = groups.get(comment.change or "", ())
@@ -114,9 +116,9 @@ class Page(NamedTuple):
 
 
 def list_own(store_id: str, state: str | None, asked: Asked, *, limit: int, before: int | None = None) -> Page:
-    """Return a page of the proposals of the caller's agent, without texts. `state` None: in all states.
+    """Return a page of the proposals of the caller's agent, without texts. A page has at most MOST_LISTED proposals.
 
-    A page has at most MOST_LISTED proposals.
+    If `state` is None, proposals in all states are listed.
     """
     limit = min(limit, MOST_LISTED)
     details = {name: value for name, value in (("state", state), ("before", before)) if value is not None}
@@ -174,7 +176,7 @@ def _missing(record: Record, number: int) -> tuple[NoSuchProposal, Record]:
 
 
 def _with_changes(store_id: str, proposals: Sequence[Proposal], asked: Asked, *, texts: bool) -> list[Own]:
-    """Return the proposals with the changes that the agent still sees, decisions and comments."""
+    """Return the proposals with their decisions, their comments, and the changes that the agent still sees."""
     sight = sight_in(store_id, asked.caller.actor, asked.at)
     rows = ProposedChange.objects.filter(store_id=store_id, proposal__in=[proposal.pk for proposal in proposals])
     changes: dict[str, list[ProposedChange]] = defaultdict(list)
@@ -206,5 +208,5 @@ def details_of(entry: AuditEntry | None) -> Mapping[str, Any]:
 
 
 def listed(value: object) -> set[str]:
-    """Return the ids in a value from the entry of a decision; empty if it has only their number."""
+    """Return the ids in a value from the entry of a decision; an empty set if the value has only their number."""
     return {str(name) for name in value} if isinstance(value, list) else set()

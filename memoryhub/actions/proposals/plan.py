@@ -23,9 +23,9 @@ _OVER = (Choice.KEEP, Choice.BEFORE)
 def proposal_plan(proposal: Proposal, work: Work | None = None) -> Plan:
     """Return the plan that merges a proposal into the current memories.
 
-    In a conflict, BEFORE prefers the proposed change to newer changes. A change cannot be merged, only refused, if a
-    text no longer exists. The same applies if the merge takes more than PLAN_WORK or the rest of `work`. A change that
-    its memory already has is left out.
+    In a conflict, BEFORE prefers the proposed change to newer changes. A change can only be refused, not merged, if a
+    text that it needs or proposes no longer exists. The same applies if its merge would take more than PLAN_WORK or
+    than the rest of `work`. A change that its memory already has is left out.
     """
     with snapshot():
         changes = list(ProposedChange.objects.of_proposal(proposal))
@@ -91,7 +91,8 @@ def _changed(memory: Memory, steps: Sequence[ProposedChange], bases: Bases, work
 
 
 def _edited(memory: Memory, now: State, path: str, problem: Problem, wanted: str, merge: Merge) -> Change:
-    """Return the change of a memory to the merged text; of a deleted memory, to the proposed text."""
+    """Return the change of a memory that gets a text: the merged text or, if the memory was deleted, the
+    proposed text."""
     if not now.is_there:
         return _of(memory, now, state_of(path, wanted), problem, over=state_of(path, wanted))
     over = state_of(path, merge.settled(lambda conflict: conflict.theirs))
@@ -104,7 +105,10 @@ def _text_of(memory: Memory) -> str:
 
 
 def _merged(now: str, size: int, wishes: Sequence[Wish], work: Work) -> tuple[Joined, Merge] | None:
-    """Join several wishes into one. Return it and its merge with the current text; None if this takes too much work."""
+    """Join several wishes into one.
+
+    Return the joined wish and its merge with the current text; None if this takes too much work.
+    """
     if not work.opens(sum(cost_of_matching(*wish) for wish in wishes) + size // 64):
         return None
     try:
@@ -115,7 +119,7 @@ def _merged(now: str, size: int, wishes: Sequence[Wish], work: Work) -> tuple[Jo
 
 
 def _place(now: State, steps: Sequence[ProposedChange]) -> tuple[str, bool]:
-    """Return the memory's new path, and whether it left both paths of the last proposed move."""
+    """Return the path that the memory would get, and whether it has left both paths of the last proposed move."""
     moves = [step for step in steps if step.new_path is not None]
     if moves:
         return str(moves[-1].new_path), now.path not in (moves[-1].path, moves[-1].new_path)
@@ -123,7 +127,7 @@ def _place(now: State, steps: Sequence[ProposedChange]) -> tuple[str, bool]:
 
 
 def _impossible(memory: Memory, now: State, problem: Problem) -> Change:
-    """Return a change that can be refused, but not merged."""
+    """Return a change that can only be refused: a text no longer exists, or its merge would take too much work."""
     return Change(memory.pk, memory.head_id, memory.version_count, now, now, problem=problem, choices=(Choice.KEEP,))
 
 

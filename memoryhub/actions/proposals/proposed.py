@@ -35,7 +35,7 @@ class Proposed:
 def as_proposed(proposal: Proposal, cut: Collection[str] = ()) -> Proposed:
     """Return the proposed changes. `cut` are the memories that were merged in part.
 
-    Without the text that the agent saw, or the proposed text, a change has the problem REDACTED.
+    If the text that the agent saw, or the proposed text, no longer exists, the change has the problem REDACTED.
     """
     changes = list(ProposedChange.objects.of_proposal(proposal))
     bases = bases_of(proposal.store_id, changes)
@@ -54,7 +54,8 @@ def _in_part(
     bases: Bases,
     work: Work,
 ) -> Iterator[tuple[Change, Sequence[bool]]]:
-    """Yield (change, whether each of its hunks was merged) for memories that were merged in part."""
+    """Yield (change, whether each of its hunks was merged) for memories that were merged in part, if all their texts
+    still exist."""
     made, before = _around(proposal, cut, groups)
     texts = {version.pk: version.content or "" for version in [*with_text(made), *with_text(before)]}
     after = {version.memory_id: version for version in made}
@@ -80,7 +81,8 @@ def _in_part(
 def _around(
     proposal: Proposal, cut: Collection[str], groups: Mapping[str, Sequence[ProposedChange]]
 ) -> tuple[MemoryVersionQuerySet, MemoryVersionQuerySet]:
-    """Return two queries for the memories in `cut`: the merged versions, and those right before them."""
+    """Return two queries for the memories in `cut`: the versions that the merge made, and the versions right before
+    those."""
     versions, seq = MemoryVersion.objects.filter(store_id=proposal.store_id, memory_id__in=cut), proposal.seq or 0
     if not proposal.was_decided_elsewhere:
         return versions.filter(seq=seq), versions.filter(superseded_seq=seq)
@@ -108,7 +110,8 @@ def _change(name: str, steps: Sequence[ProposedChange], bases: Bases, work: Work
 
 
 def _states(steps: Sequence[ProposedChange], now: State, bases: Bases, work: Work) -> tuple[State, State, Replaced]:
-    """Return the states before and after the changes of one memory, and the replaced changes."""
+    """Return the state before the changes of one memory, the state after them, and the changes that later ones
+    replaced."""
     moves = [step for step in steps if step.new_path is not None]
     before, after = (moves[-1].path, str(moves[-1].new_path)) if moves else (str(now.path), str(now.path))
     contents = [step.content for step in steps if step.content is not None]

@@ -1,4 +1,5 @@
-"""The parts of a proposal that a person accepts: some hunks of a text, a text of their own, or none."""
+"""The parts of a proposal that a person accepts: some hunks of a text, a text of their own, or nothing of a memory's
+changes."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
@@ -80,7 +81,10 @@ def selected(plan: Plan, choices: Mapping[str, Choice], parts: Parts) -> Selecte
 
 
 def with_texts(plan: Plan, texts: Mapping[str, str]) -> Plan:
-    """Return the plan with `texts` as the new texts of their memories, for a page that compares texts."""
+    """Return the plan with `texts` as the new texts of the memories that `texts` names.
+
+    It is for a page that compares these texts with the current ones.
+    """
     return replace(plan, changes=tuple(_with_text(change, texts.get(change.memory)) for change in plan.changes))
 
 

@@ -63,7 +63,7 @@ def _open(store_id: str, agent: str) -> tuple[tuple[str, int], ...]:
 def _there(
     store_id: str, viewed: Viewed, numbers: Collection[tuple[str, int]], actor: Actor, at: datetime
 ) -> Iterator[_Waiting]:
-    """Yield the waiting changes at the viewed path that the agent sees."""
+    """Yield the proposed changes at the viewed path that still wait, except those that the agent does not see."""
     low, high = paths.subtree(viewed.path)
     under = Q(path__gte=low, path__lt=high) | Q(new_path__gte=low, new_path__lt=high)
     place = Q(memory=viewed.memory) if viewed.memory else under | Q(path=viewed.path) | Q(new_path=viewed.path)
@@ -94,7 +94,10 @@ def _lines(store_id: str, viewed: Viewed, waiting: Sequence[_Waiting]) -> Iterat
 
 
 def _about(shown: int, of: int) -> str:
-    """Return the sentence before a list of changed lines: `shown` lines of `of`."""
+    """Return the sentence before a list of changed lines.
+
+    It says how many lines are left out if `shown` is less than `of`.
+    """
     less = f", of which {of - shown:,} more are not shown" if shown < of else ""
     return f". It would remove the lines with - and add those with +{less}" if of else ""
 

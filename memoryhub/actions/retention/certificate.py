@@ -92,13 +92,16 @@ def _policy(policy: Policy, overdue: Mapping[tuple[str, str], int], oldest: Mapp
 
 
 def _left(store_id: str, chooser: Chooser) -> int:
-    """Return how many memories a policy moved to the trash and no policy covers any more."""
+    """Return how many memories a policy moved to the trash to which no policy applies any more."""
     expired = Memory.objects.in_trash().filter(store=store_id, expired_by__isnull=False)
     return sum(chooser.of(path) is None for path in expired.values_list("path", flat=True).iterator(rehearsal.PAGE))
 
 
 def _oldest(store_id: str, chooser: Chooser) -> dict[str, dict[str, Any]]:
-    """Return {policy: {"memories": number of memories to which it applies, "oldest": times}}."""
+    """Return {policy: {"memories": number of memories to which it applies, "oldest": times}}.
+
+    `times` are the earliest moments since which such a memory is unread, unchanged, and in the store.
+    """
     found: dict[str, list[datetime]] = {}
     counts: Counter[str] = Counter()
     rows = Memory.objects.live().filter(store=store_id).values_list(

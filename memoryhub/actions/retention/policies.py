@@ -58,13 +58,16 @@ def rules_of(policy: RetentionPolicy) -> Policy:
 
 
 def concerning(store_id: str | None) -> list[Policy]:
-    """Return the saved policies that may apply in a store: its own and the hub's. None: only the hub's."""
+    """Return the saved policies that may apply in a store: those of the store and of the hub.
+
+    If `store_id` is None, return only those of the hub.
+    """
     found = RetentionPolicy.objects.concerning(store_id) if store_id else RetentionPolicy.objects.of_hub()
     return [rules_of(policy) for policy in found]
 
 
 def instead_of(policies: list[Policy], policy: Policy) -> list[Policy]:
-    """Return the policies with `policy` in place of the one with the same id, or added."""
+    """Return the policies with `policy` in place of the one with the same id, or added if no policy has this id."""
     return [*(one for one in policies if one.id != policy.id), policy]
 
 

@@ -54,7 +54,10 @@ class Totals(NamedTuple):
 
 @dataclass(slots=True)
 class Rules:
-    """The policies and holds for a store's memories at a moment. `store` None: for the hub's audit."""
+    """The policies and holds for a store's memories at a moment.
+
+    If `store` is None, they are those for the hub's audit.
+    """
 
     store: str | None
     at: datetime
@@ -88,8 +91,8 @@ def rehearse(
     """Yield exactly what a run as of `at` removes, in its order: expired and purged memories, old versions, entries.
 
     For `store_id` None, these are entries of the hub's own chain. `policies` replace the saved ones. `held` gets the
-    ids of the memories that only a hold or a pin keeps. `approved` gets the ids of those that would expire if no person
-    had written or approved them.
+    ids of the memories that only a hold or a pin keeps. `approved` gets the ids of the memories that would expire if no
+    person had written or approved them.
     """
     rules = Rules.of(store_id, at, policies)
     rules.held = rules.held if held is None else held
@@ -250,7 +253,7 @@ def _parts(things: Sequence[str], size: int = 500) -> Iterator[Sequence[str]]:
 
 
 def _pruned(rules: Rules) -> Iterator[Item]:
-    """Yield the old versions to remove, by path, except of memories that expire in this run."""
+    """Yield the old versions to remove, by the path of their memory. Memories that expire in this run are left out."""
     if not any(policy.prunes for policy in rules.policies):
         return
     rows: list[tuple[Row, Policy]] = []
@@ -342,7 +345,10 @@ def entries_item(rules: Rules, purged: set[str]) -> Item | None:
 
 
 def old_entries(rules: Rules) -> int:
-    """Return how many of the oldest entries are older than their policy allows, including those that are kept."""
+    """Return how many of the oldest entries are older than their policy allows.
+
+    Entries that are still kept by a hold, a pin or a version that awaits review are counted too.
+    """
     policy, chain = (
         retention_rules.for_entries(rules.policies),
         AuditChain.objects.filter(pk=rules.store or HUB).first(),
@@ -353,7 +359,8 @@ def old_entries(rules: Rules) -> int:
 
 
 def _last_old(chain: AuditChain, days: int, at: datetime) -> int:
-    """Return the highest seq up to which all entries are old, counted and no longer repeatable."""
+    """Return the highest seq up to which all entries are older than `days`, counted in the figures, and no longer
+    repeatable."""
     young = Q(at__gt=retention_rules.earlier(at, days))
     young |= Q(at__gte=at - timedelta(days=settings.MEMORYHUB_IDEMPOTENCY_DAYS + 1))
     entries = AuditEntry.objects.of_chain(chain.pk)

@@ -90,7 +90,10 @@ def purge(store: Tree, memory_id: str, evidence: Evidence | None = None) -> Remo
 def _remove(
     store: Tree, memory_id: str, versions: Sequence[MemoryVersion], evidence: Evidence | None = None
 ) -> Removed:
-    """Remove versions of a memory, with texts that no other version uses and with proposed texts."""
+    """Remove versions of a memory, and the texts that its other versions do not use.
+
+    Texts that were proposed as changes of these versions are removed too.
+    """
     proposed_texts.remove(store, memory_id, versions)
     forget_answers(store, versions, {version.pk: version.path for version in versions})
     evidence = evidence or Evidence(store)
@@ -160,7 +163,11 @@ def _remove_proposals(chain_id: str, last: int) -> int:
 
 
 def _removable(row: AuditChain, most: int, at: datetime) -> int:
-    """Return the highest seq, at most `most`, up to which no entry is needed."""
+    """Return the highest seq, at most `most`, up to which no entry is needed. Policies are not considered.
+
+    An entry is needed if it is not counted in the figures yet, if its call may be repeated, or if its version awaits
+    review.
+    """
     repeatable = at - timedelta(days=settings.MEMORYHUB_IDEMPOTENCY_DAYS + 1)
     # Needed: not counted in the figures yet, the call may be repeated, or the version awaits review.
     counted = Figures.objects.filter(store_id=row.pk).values_list("seq", flat=True).first()
@@ -208,7 +215,10 @@ def _versions_of(redactions: RedactionQuerySet) -> list[str]:
 
 
 def start_signature(row: AuditChain) -> str:
-    """Return the signature of a chain's start: the last removed entry, the time, and what outlives the entries."""
+    """Return the signature of a chain's start.
+
+    It covers the last removed entry, the time, and the digests of the versions and seals that outlive their entries.
+    """
     at = chain.moment(row.start_at) if row.start_at else None
     values = ["start", row.pk, row.start_seq, row.start_hash, at, row.start_versions]
     seals_too = values if row.start_seals is None else [*values, row.start_seals]
@@ -242,7 +252,7 @@ def latest_redactions(chain_id: str, versions: dict[str, MemoryVersion], last: i
 
 
 def seal_of(version: MemoryVersion, redaction: str | None) -> str:
-    """Return the seal of a version. `redaction` is the commitment of its newest redaction (None: no redaction)."""
+    """Return the seal of a version. `redaction` is the commitment of its newest redaction at that time, or None."""
     values = [
         version.store_id,
         version.pk,

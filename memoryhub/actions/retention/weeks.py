@@ -86,7 +86,8 @@ def _reads(store_id: str) -> Any:
 
 
 def _known_from(store_id: str) -> datetime | None:
-    """Return the time since which retention has removed no entry and no version; None if it never removed any."""
+    """Return the time since which retention has removed neither entries nor versions; None if it has never
+    removed any."""
     entries = AuditEntry.objects.of_chain(store_id)
     last = Redaction.objects.of_chain(store_id).removed().order_by("-entry_seq").values_list("entry_seq", flat=True)
     seq = last.first()
@@ -103,7 +104,10 @@ def _changes(store_id: str) -> Any:
 
 
 def _events(found: Any, at: datetime) -> tuple[Events, datetime | None]:
-    """Return ({memory: times}, the time since which these are complete). The time is None if all are complete."""
+    """Return ({memory: times}, the time since which the events are complete).
+
+    The time is None if all events are complete.
+    """
     events: Events = {}
     count, moment = 0, at
     for memory, moment in found.iterator(PAGE):
@@ -114,7 +118,10 @@ def _events(found: Any, at: datetime) -> tuple[Events, datetime | None]:
 
 
 def _histories(rules: Rules, reads: Events, changes: Events) -> Iterator[History]:
-    """Yield the history of every memory, also in the trash, that is neither held nor pinned."""
+    """Yield the history of every memory, including those in the trash.
+
+    Memories that are held or pinned now are left out.
+    """
     columns = ["pk", "path", "size", "created_at", "restored_at", "deleted_at", "updated_at", "last_read_at"]
     if any(policy.keeps_approved for policy in rules.policies):
         columns.append("head__review_state")

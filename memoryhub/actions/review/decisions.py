@@ -97,8 +97,8 @@ def mark(store: Tree, versions: Sequence[tuple[str, str]], decision: Decision, n
 def approve(store_id: str, version_id: str, act: Act, *, earlier: int) -> Done:
     """Approve a version together with the unreviewed versions before it of the same memory.
 
-    `earlier` is the number of earlier versions that the person saw. Raises Decided and Changed, before any write. The
-    person's own newer decisions do not raise Changed.
+    `earlier` is the number of earlier versions that the person saw. Raises Decided and Changed, before any write.
+    Changed is not raised if only the same person's newer decisions changed the number.
     """
     with tree.locked(store_id, act) as store:
         version = _open(store, version_id)
@@ -119,7 +119,8 @@ def approve_many(store_id: str, versions: Sequence[str], act: Act) -> Done | Non
 
 
 def with_earlier(store_id: str, versions: Sequence[str]) -> list[tuple[str, str]]:
-    """Return (memory, version) for the given versions that await review, and for those that are approved with them."""
+    """Return (memory, version) for the given versions that await review, and for the earlier versions that are approved
+    with them."""
     last: dict[str, MemoryVersion] = {}
     waiting: dict[str, str] = {}
     for part in in_parts(versions):
@@ -133,7 +134,10 @@ def with_earlier(store_id: str, versions: Sequence[str]) -> list[tuple[str, str]
 
 
 def _earlier_than_each(store_id: str, last: Mapping[str, int]) -> dict[str, str]:
-    """Return {version: memory} of the versions that are approved together with a later one."""
+    """Return {version: memory} of the versions that are approved together with a later version of their memory.
+
+    `last` is {memory: the number of that later version}.
+    """
     # The versions between the lowest and the highest number are read, so the numbers should be near each other.
     numbers = {"number__gte": min(last.values()) - LOOK_BACK, "number__lt": max(last.values())}
     found = MemoryVersion.objects.filter(store_id=store_id, memory_id__in=list(last), **numbers).unreviewed()
@@ -164,14 +168,17 @@ def mark_with_edit(store: Tree, memory_id: str, version_id: str | None) -> dict[
 
 
 def earlier_than(version: MemoryVersion) -> MemoryVersionQuerySet:
-    """Return the unreviewed earlier versions of the same memory, which are approved with this version."""
+    """Return the unreviewed earlier versions of the same memory that are approved together with this version."""
     first = version.number - LOOK_BACK
     of_memory = MemoryVersion.objects.filter(store_id=version.store_id, memory_id=version.memory_id)
     return of_memory.filter(number__gte=first, number__lt=version.number).unreviewed()
 
 
 def _is_own_doing(version: MemoryVersion, act: Act, now: int, then: int) -> bool:
-    """Return whether only the person's own decisions changed the number of waiting versions."""
+    """Return whether only the person's own newer decisions changed the number of waiting earlier versions.
+
+    The number changed from `then` to `now`.
+    """
     of_memory = Review.objects.of_memory(version.store_id, version.memory_id).filter(decision__in=STATES)
     first = version.number - LOOK_BACK
     numbers = {"version__number__gte": first, "version__number__lt": version.number}
@@ -203,7 +210,8 @@ def last_decision(store_id: str, version_id: str) -> Review | None:
 
 
 def _approved(store: Tree, waiting: Sequence[tuple[str, str]], version: MemoryVersion | None) -> Done:
-    """Approve versions, given as (memory, version). `version` is set if the person approved only that one."""
+    """Approve versions, given as (memory, version). If the person approved a single version, `version` is that
+    version."""
     mark(store, waiting, Decision.APPROVED, store.act.note or "")
     versions = tuple(pk for _, pk in waiting)
     return _write_entry(store, "approve", versions, version)
@@ -212,8 +220,8 @@ def _approved(store: Tree, waiting: Sequence[tuple[str, str]], version: MemoryVe
 def reopen(store_id: str, seq: int, act: Act, *, but: Set[str] = frozenset(), only: str = "") -> Done | None:
     """Let the versions that the entry `seq` decided await review again. Return None if there are none.
 
-    Versions that were removed or decided again, and the versions and memories in `but`, do not change. With `only` (a
-    version or a memory), no other version changes.
+    Versions that were removed or decided again since then, and the versions and memories in `but`, do not change. If
+    `only` is the id of a version or a memory, no other version changes.
     """
     with tree.locked(store_id, act) as store:
         standing = _left(store_id, decided_by(store_id, seq))
@@ -269,7 +277,8 @@ def flag(store_id: str, versions: Collection[str], act: Act, *, flagged: bool = 
 def put_flags(store: Tree, versions: Collection[str]) -> list[str]:
     """Flag the memories of these versions that have no flag yet. The transaction's entry must follow.
 
-    Return the id of the newest given version of each flagged memory, for the entry's input.
+    Return, for each flagged memory, the id of the newest of its given versions. The entry's input must name these
+    versions.
     """
     return _set_flags(store, without_flags(store.store, versions), flagged=True)
 
@@ -284,10 +293,11 @@ def without_flags(store_id: str, versions: Collection[str]) -> dict[str, str]:
 
 
 def remove_flags_of(store: Tree, undos: Mapping[int, Collection[str]], *, but: Collection[str] = ()) -> list[str]:
-    """Remove the flags that the entries in `undos` set: {seq: the memories in which the entry stays in force}.
+    """Remove the flags that the entries in `undos` set. `undos` is {seq: the memories in which the entry stays in
+    force}.
 
-    Flags of those memories and of the memories in `but` stay, and so do newer flags. Return the ids of the versions
-    that the removed flags named, for the transaction's entry.
+    Flags of those memories, of the memories in `but`, and of memories that were flagged again later stay. Return the
+    ids of the versions that the removed flags named; the entry of the transaction must name them.
     """
     put = {
         memory: (version, seq)
@@ -306,7 +316,10 @@ def remove_flags_of(store: Tree, undos: Mapping[int, Collection[str]], *, but: C
 
 
 def _set_flags(store: Tree, chosen: Mapping[str, str], *, flagged: bool) -> list[str]:
-    """Set or remove flags: `chosen` is {memory: the version that its review names}. Return the versions."""
+    """Set or remove the flags of memories. `chosen` is {memory: the version that its review names}.
+
+    Return the ids of these versions.
+    """
     for part in in_parts(sorted(chosen)):
         Memory.objects.among(store.store, part).update(flagged=flagged)
     if chosen:
@@ -353,7 +366,10 @@ def claim(store_id: str, memory_id: str, user: User, at: datetime) -> Claim:
 
 
 def claim_proposal(proposal: Proposal, user: User, at: datetime) -> User | None:
-    """Claim a proposal for a person, for five minutes. Return the other person who has claimed it, or None."""
+    """Claim a proposal for a person, for five minutes, and return None.
+
+    If another person has claimed it, return that person.
+    """
     until = proposal.claimed_until if proposal.is_claimed(at) else None
     if until and proposal.claimed_by != user:
         return proposal.claimed_by

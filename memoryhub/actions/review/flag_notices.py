@@ -11,10 +11,10 @@ FLAGS = (Decision.FLAGGED, Decision.UNFLAGGED)
 
 
 def add(store: Tree, decision: Decision, reviews: Sequence[Review]) -> None:
-    """Create a decision's notices, in its transaction, for the other people who flagged the memories.
+    """Create the notices of a decision, in its transaction. They are for the people who flagged the decided memories.
 
-    The `thread` of a notice is the id of the review that set the flag. Its `comment` is the id of the newest decision's
-    review.
+    The person who decides gets none. The `thread` of a notice is the id of the review that set the flag, and its
+    `comment` is the id of the newest decision's review.
     """
     newest = {review.memory_id: review for review in reviews} if decision != Decision.FLAGGED else {}
     for part in in_parts(sorted(newest)):

@@ -69,7 +69,11 @@ def _own(store_id: str, memories: Collection[str], user_id: str) -> dict[str, in
 
 
 def _with_settled(store_id: str, memories: Collection[str]) -> Iterable[tuple[str, int, int | None, int]]:
-    """Return (memory, newest number, settled number or None, oldest considered number) for each memory."""
+    """Return (memory, newest number, settled number or None, oldest considered number) for each memory.
+
+    The settled number is that of the last version, before the first one that awaits review, that someone approved or
+    that needs no review.
+    """
     # A version is settled if it was approved or needs no review, and is older than the first one that awaits review.
     of_memory = MemoryVersion.objects.filter(store_id=OuterRef("store_id"), memory_id=OuterRef("pk"))
     near = of_memory.filter(number__gt=OuterRef("version_count") - LOOK_BACK)
@@ -92,7 +96,10 @@ def _any_of(store_id: str, conditions: Iterable[Q]) -> QuerySet[MemoryVersion]:
 
 
 def _writers(store_id: str, after: Mapping[str, int]) -> dict[str, tuple[str, ...]]:
-    """Return {memory: names of the authors of versions after its number in `after`}, the newest first."""
+    """Return {memory: names of the authors of its versions whose numbers are above the memory's number in `after`}.
+
+    The author of the newest version comes first.
+    """
     later = _any_of(store_id, (Q(memory_id=memory, number__gt=number) for memory, number in after.items()))
     made = list(later.order_by("-number").values_list("memory_id", "seq"))
     entries = AuditEntry.objects.of_chain(store_id).of_seqs({seq for _, seq in made})

@@ -27,7 +27,7 @@ class Verb:
     decision: Decision
     icon: str
     done: Words
-    state: ReviewState | None = None  # the version's new state (None: it is about the memory)
+    state: ReviewState | None = None  # the version's new state (None: the decision is about the memory)
     label: Words = ""
     key: str = ""
     anyway: Words = ""
@@ -36,7 +36,7 @@ class Verb:
     badge_class: str = "approved"
     selected: Words = ""
     everything: Words = ""
-    ask: Counted | None = None  # this and `did` return the words for a number of versions; None: only for one
+    ask: Counted | None = None  # `ask` and `did` return the words for a number of items (None: only for one)
     did: Counted | None = None
     is_answer: bool = False  # ends the wait for a review, and can be taken back
     takes_earlier: bool = False

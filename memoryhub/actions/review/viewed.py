@@ -32,7 +32,7 @@ def viewed(store_id: str, memories: Collection[str], user: User) -> dict[str, st
 def last_approval(store_id: str, user: User) -> int | None:
     """Return the seq of the entry of a person's newest approval in a store; None if there is none.
 
-    An approval as part of an edit counts too; one that was taken back does not.
+    An approval as part of an edit counts too. An approval that was taken back does not count.
     """
     approvals = Review.objects.filter(store_id=store_id).approvals_of(user.pk)
     return approvals.order_by("-seq").values_list("seq", flat=True).first()

@@ -50,7 +50,10 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A memory that matches. `lines` are its matching lines, at most MOST_LINES; `more` counts the others."""
+    """A memory that matches.
+
+    `lines` are its matching lines, at most MOST_LINES; `more` counts the other matching lines.
+    """
 
     memory: Memory
     in_path: Sequence[Span]
@@ -183,7 +186,8 @@ def _texts(store_id: str, directory: str, after: str | None, sight: Sight | None
 
 
 def _some(rows: Sequence[Memory]) -> list[str]:
-    """Return the ids of the texts of the first `rows`: BATCH_BYTES together, but at least one."""
+    """Return the ids of the texts of the first memories in `rows`: as many as have BATCH_BYTES together, but at least
+    one."""
     ids: list[str] = []
     size = 0
     for memory in rows:

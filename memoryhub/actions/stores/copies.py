@@ -59,8 +59,8 @@ def make(store: Tree, *, proposes: bool) -> str:
 def fill(copy_id: str, original: str, seq: int, at: datetime) -> int | None:
     """Copy the next memories of a store as they were after its entry `seq`, in one short transaction.
 
-    Return None if more are left; otherwise the seq of the copy's newest entry. A text that was redacted or removed
-    since that entry is left out. Raises ToolError for a limit, and NoSuchStore.
+    Return None if this function must be called again; otherwise return the seq of the copy's newest entry. A text that
+    was redacted or removed since the entry `seq` is left out. Raises ToolError for a limit, and NoSuchStore.
     """
     with tree.locked(copy_id, Act(Actor.system("copy"), Door.WEB, at)) as store:
         last = Memory.objects.filter(store_id=copy_id).order_by("-path").values_list("path", flat=True).first()
@@ -84,7 +84,7 @@ def fill(copy_id: str, original: str, seq: int, at: datetime) -> int | None:
 def keep(store: Tree, copy_id: str, name: str) -> None:
     """Turn a throw-away copy of a locked store into a memory store with the same members. Raises NoSuchStore.
 
-    Webhooks get no events for what happened in the copy. The audit stream gets its whole audit.
+    Webhooks get no events for what happened in the copy before. The audit stream gets the whole audit of the copy.
     """
     original = MemoryStore.objects.get(pk=store.store)
     copy = tree.lock(copy_id, store.act._replace(session=None))
@@ -100,7 +100,11 @@ def keep(store: Tree, copy_id: str, name: str) -> None:
 
 
 def _copy_findings(store: Tree, original: str, copied: Mapping[str, tuple[str, str]]) -> None:
-    """Copy the findings of memories. `copied` is {id of a memory: (id of its copy, id of the copy's version)}."""
+    """Copy the findings of memories, so that pages of the copy mask the same values, and dismissed findings stay
+    dismissed.
+
+    `copied` is {id of a memory: (id of its copy, id of the copy's version)}.
+    """
     rows = []
     for one in Finding.objects.of_store(original).filter(memory_id__in=list(copied)):
         one.pk, one.store_id, one.seq = ids.new_id(ids.FINDING, store.at), store.store, store.seq

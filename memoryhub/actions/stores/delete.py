@@ -1,6 +1,6 @@
-"""Deletes a memory store. It is hidden at once; its rows are deleted later. Its audit is closed and stays.
+"""Deletes a memory store. The store is hidden at once, and its rows are deleted later. Its audit is closed and stays.
 
-The entries of a throw-away copy are removed too, because they contain texts.
+The audit entries of a throw-away copy are removed too, because they contain texts.
 """
 
 from collections.abc import Sequence
@@ -87,7 +87,7 @@ def delete_store(store_id: str, *, act: Act) -> int:
 
 
 def delete_copy(copy_id: str, act: Act) -> None:
-    """Delete a throw-away copy with its entries; do nothing if the store is not one any more.
+    """Delete a throw-away copy with its audit entries; do nothing if the store is no longer one.
 
     If the original is changed too, lock the original first.
     """
@@ -106,7 +106,8 @@ def delete_copy(copy_id: str, act: Act) -> None:
 
 
 def _place(store_id: str, memory: str | None, path: str | None) -> str:
-    """Return the path that a hold covers: that of its memory, or "" for the whole store."""
+    """Return the path that a hold covers ("": the whole store). For a hold on a memory, this is the path of the
+    memory."""
     if memory is None:
         return path or ""
     return str(Memory.objects.filter(store_id=store_id, pk=memory).values_list("path", flat=True).first() or "")
@@ -165,7 +166,10 @@ def _drop(store_id: str, texts: Sequence[str]) -> None:
 
 
 def _is_read(store_id: str) -> bool:
-    """Return whether the webhooks' reader has read every entry of the store; True without webhooks."""
+    """Return whether the webhooks' reader has read every entry of the store.
+
+    True if neither the store nor the hub has webhooks.
+    """
     if not Webhook.objects.active().filter(Q(store=None) | Q(store=store_id)).exists():
         return True
     read = WebhookCursor.objects.filter(pk=store_id).values_list("seq", flat=True).first() or 0

@@ -29,7 +29,7 @@ from memoryhub.pure.protocol import paths
 class _Head:
     """A memory's newest version, with the columns that are repeated in the memory's row.
 
-    If it is a deletion, its text is the deleted one.
+    If the version is a deletion, its text is the deleted one.
     """
 
     memory_id: str
@@ -58,7 +58,10 @@ def derived_problems(store_id: str) -> Iterator[tuple[int, str]]:
 
 
 def _superseding(store_id: str, heads: dict[str, _Head], counts: Counter[str]) -> Iterator[tuple[int, str]]:
-    """Yield (seq, problem) for each version with a wrong `superseded_seq`, and fill `heads` and `counts`."""
+    """Yield (seq, problem) for each version that is not superseded by the next version of its memory.
+
+    This fills `heads` with each memory's newest version, and `counts` with the number of the memory's versions.
+    """
     columns = ("superseded_seq", *_Head.__slots__)
     expected: dict[str, tuple[str, int | None, int]] = {}
     removed, start = _removed(store_id), _start(store_id)
@@ -81,7 +84,7 @@ def _superseding(store_id: str, heads: dict[str, _Head], counts: Counter[str]) -
 
 
 def _removed(store_id: str) -> dict[tuple[str, int], int]:
-    """Return {(memory, number): seq of its entry} of the versions that retention removed."""
+    """Return {(memory, number): seq of the entry that made the version} of the versions that retention removed."""
     rows = Redaction.objects.of_chain(store_id).removed().values_list("memory", "number", "entry_seq")
     return {(str(memory), number or 0): seq for memory, number, seq in rows}
 
@@ -94,7 +97,11 @@ def _start(store_id: str) -> int:
 def _next_seq(
     last: _Head, head: _Head, removed: Mapping[tuple[str, int], int], start: int, stored: int | None
 ) -> int | None:
-    """Return the seq of the entry that superseded the version `last`; None if no row shows it."""
+    """Return the seq of the entry that superseded the version `last`; None if no row shows it.
+
+    `head` is the next version that still exists. The `stored` seq is returned if the entries that could disprove it
+    were removed.
+    """
     if head.number == last.number + 1:
         return head.seq
     gone = removed.get((last.memory_id, last.number + 1))
@@ -143,7 +150,7 @@ def _moments(store_id: str, start: int) -> Iterator[tuple[int, str]]:
 
 
 def _notes(store_id: str) -> Iterator[tuple[int, str]]:
-    """Yield (0, sentence) for each memory with a wrong `waiting_notes`."""
+    """Yield (0, sentence) for each memory whose `waiting_notes` is not the number of its waiting notes to agents."""
     notes = Comment.objects.of_store(store_id).waiting().values_list("memory_id").annotate(count=Count("pk"))
     counted = Memory.objects.filter(store_id=store_id, waiting_notes__gt=0).values_list("pk", "waiting_notes")
     for id in sorted({id for id, _count in {*notes} ^ {*counted}}):
@@ -151,7 +158,11 @@ def _notes(store_id: str) -> Iterator[tuple[int, str]]:
 
 
 def _reads_fit(memory: Memory, count: int, last: int | None, start: int) -> bool:
-    """Return whether a memory's stored reads match the entries: `count` reads, the newest is entry `last`."""
+    """Return whether a memory's stored reads match the entries.
+
+    There are entries of `count` reads, and `last` is the newest of them. If entries up to `start` were removed, there
+    may have been more, earlier reads.
+    """
     if not start:
         return (memory.read_count, memory.last_read_seq) == (count, last)
     return memory.read_count >= count and (

@@ -70,8 +70,8 @@ class Search:
     """The filters of a search; None matches anything. A `path` with a final slash matches everything under it.
 
     An entry is about a path if it names the path, moved a memory from or to it, made a version there, or decided about
-    one. Entries that match one of the searches in `excluded` are left out. A search for a `key` also sets `author` to
-    the key's agent, because only authors have an index.
+    a version there. Entries that match one of the searches in `excluded` are left out. A search for a `key` also sets
+    `author` to the key's agent, because only authors have an index.
     """
 
     author: str | None = None
@@ -92,8 +92,10 @@ class Search:
     excluded: Sequence[Search] = ()
 
     def first(self, chain: str, low: int, high: int, limit: int, *, newest: bool = True) -> list[AuditEntry]:
-        """Return the first `limit` matching entries between two seqs, newest or oldest first, without a limit of
-        work."""
+        """Return the first `limit` matching entries of a chain between two seqs, newest or oldest first.
+
+        The work is not limited.
+        """
         return self.look(chain, low, high, limit, newest=newest, most=high - low + 1).entries
 
     def look(self, chain: str, low: int, high: int, limit: int, *, newest: bool = True, most: int = MOST) -> Look:
@@ -146,7 +148,10 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class _Lead:
-    """A filter that selects the entries to check. `indexed` is the query of its entries; None for a path."""
+    """A filter that selects the entries to check.
+
+    `indexed` has its entries; it is None for a path, which need not be checked again.
+    """
 
     seqs: Seqs
     indexed: AuditEntryQuerySet | None
@@ -163,7 +168,8 @@ class _Looking:
     newest: bool
 
     def look(self, low: int, high: int, limit: int, most: int) -> Look:
-        """Check batches until there are `limit` entries, `most` were checked, or none is left."""
+        """Check one batch after another, until `limit` entries were found, `most` entries were checked, or no entry is
+        left."""
         size, left = min(_FIRST_PART, most), most
         lead, seqs = self._lead(low, high, size)
         found: list[AuditEntry] = []
@@ -180,7 +186,10 @@ class _Looking:
         return Look(found)
 
     def _lead(self, low: int, high: int, size: int) -> tuple[_Lead, Sequence[int]]:
-        """Return the filter that matches the fewest entries (an estimate), and the first batch of their seqs."""
+        """Return the filter that matches the fewest entries (an estimate).
+
+        Also return the filter's first batch: the seqs of the first entries that it matches.
+        """
         leads = [_Lead(_of_index(each, self.newest), each) for each in self.indexed]
         path = self.search.path
         if path is not None and not path.endswith("/"):
@@ -223,7 +232,7 @@ def _matches(search: Search, chain: str) -> Q:
 
 
 def _without_index(search: Search) -> Q:
-    """Return the condition of the filters without an index; empty if none is set."""
+    """Return the condition that an entry matches the filters without an index. It is empty if none of them is set."""
     values = {
         "actor_id": search.key, "door": search.door, "ok": search.ok, "memory": search.memory, "token": search.token,
     }  # fmt: skip
@@ -238,12 +247,15 @@ def _without_index(search: Search) -> Q:
 
 
 def _all_of(values: Mapping[str, Any]) -> Q:
-    """Return the condition that columns have these values (None: any value)."""
+    """Return the condition that columns have these values. A column whose value is None may have any value."""
     return Q(**{name: value for name, value in values.items() if value is not None})
 
 
 def _became_a_proposal(is_proposed: bool) -> Q:
-    """Return the condition that a call became part of a proposal, or (without `is_proposed`) did not."""
+    """Return the condition that a call was refused because its change became part of a proposal.
+
+    Without `is_proposed`, return the opposite condition.
+    """
     became = was_refused_with(*beginnings_of(Kind.PROPOSED))
     return became if is_proposed else ~became
 
@@ -255,7 +267,10 @@ def _is_of_kind(kind: Kind) -> Q:
 
 
 def _about(chain: str, path: str) -> Q:
-    """Return the condition that an entry is about a path."""
+    """Return the condition that an entry names the path, made a version at it, or moved a memory away from it.
+
+    This includes entries that name a directory and made versions under it.
+    """
     named = at_or_beneath(UNINDEXED_PATH, path) | at_or_beneath(UNINDEXED_NEW_PATH, path)
     versions = MemoryVersion.objects.filter(store_id=chain)
     made = versions.filter(seq=OuterRef("seq")).about(path)
@@ -268,7 +283,8 @@ def _about(chain: str, path: str) -> Q:
 
 
 def _nearness(seqs: Sequence[int], size: int, newest: bool) -> tuple[bool, int]:
-    """Return a sort key: complete batches come first, then those that cover the longest part of the chain."""
+    """Return a sort key for a first batch: complete batches come first, then the batches that cover the longest part of
+    the chain."""
     if len(seqs) < size:
         return False, len(seqs)
     return True, seqs[-1] if newest else -seqs[-1]
@@ -332,14 +348,20 @@ def _memories(chain: str, path: str) -> list[str]:
 def _versions(
     versions: MemoryVersionQuerySet, low: int, high: int, count: int, newest: bool
 ) -> Iterable[tuple[int, int | None]]:
-    """Return (seq, superseded_seq) of the next versions, at most `count`, and of the last one before `low`."""
+    """Return (seq, superseded_seq) of versions at one path.
+
+    These are the next versions between two seqs, at most `count`, and the last version before `low`.
+    """
     columns, order = ("seq", "superseded_seq"), versions.order_by("-seq" if newest else "seq")
     found = list(order.filter(seq__gte=low, seq__lte=high).values_list(*columns)[:count])
     return found + list(versions.order_by("-seq").filter(seq__lt=low).values_list(*columns)[:1])
 
 
 def _beneath(chain: str, path: str, low: int, high: int, newest: bool) -> Seqs | None:
-    """Return a function for the seqs of entries about paths under a directory; None if there are too many."""
+    """Return a function that returns the seqs of entries about paths under a directory.
+
+    Return None if there are more than FEW such entries, which are too many to sort.
+    """
     tables: tuple[QuerySet[Any], ...] = (
         AuditEntry.objects.of_chain(chain).beneath(path),
         MemoryVersion.objects.filter(store_id=chain).under(path),

@@ -1,8 +1,8 @@
 """Records why entries that checkpoints name are missing from the database, for example after a restore.
 
 The record is an act in the hub's chain. For each chain, it names the last entry that exists and the last entry in a
-checkpoint. It explains the checkpoints between these two that are older than the act, or that were written while the
-clock was ahead.
+checkpoint. It explains the checkpoints that name an entry between these two, if they are older than the act or were
+written while the clock was ahead.
 """
 
 import json
@@ -28,7 +28,7 @@ class Missing:
     """A chain whose entries after `kept`, up to `last`, are missing. `reason` and `at` are those of the act that
     accepted the gap.
 
-    `ahead` has the first and the last moment of missing checkpoints from a clock that was ahead.
+    `ahead` has the first and the last moment of the missing checkpoints that were written while the clock was ahead.
     """
 
     chain: str

@@ -1,4 +1,7 @@
-"""Checks the newest entries of each chain, which takes little time. `verify_audit` checks everything."""
+"""Checks the newest entries of each chain, which takes little time.
+
+`verify_audit` checks all entries, and the rows that they made.
+"""
 
 from collections.abc import Iterator
 

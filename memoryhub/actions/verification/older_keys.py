@@ -29,7 +29,8 @@ class OlderKeys:
         self.lost: Counter[str] = Counter()
 
     def problems(self, entry: AuditEntry) -> Iterator[str]:
-        """Yield a sentence for each problem of an entry's key and hash. Entries with a lost key are only counted."""
+        """Yield a sentence for each problem of an entry's key and hash. Entries whose key was lost are counted
+        instead."""
         name = entry.key_name
         if (name == self.current) != (entry.seq > self.last):
             yield f"it was written with the audit key {name}, and this is {self.current}"

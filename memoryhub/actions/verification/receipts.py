@@ -8,7 +8,7 @@ from memoryhub.pure import chain
 
 
 def problems(chain_id: str) -> Iterator[tuple[int, str]]:
-    """Yield (seq, sentence) for each erasure without a receipt, and each receipt that is wrong."""
+    """Yield (seq, sentence) for each erasure without a receipt, and each receipt that was changed or has no erasure."""
     start = AuditChain.objects.filter(pk=chain_id).values_list("start_seq", flat=True).first() or 0
     erasures = AuditEntry.objects.of_chain(chain_id).of_command("erase").that_ended(True)
     hashes = dict(erasures.values_list("seq", "hash"))

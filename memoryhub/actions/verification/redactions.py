@@ -13,12 +13,13 @@ from memoryhub.pure import chain
 class Redacted:
     """The redactions that concern a range of entries."""
 
-    # those that the entry with this seq recorded
+    # the redactions that the entry with this seq recorded
     told: dict[int, list[Redaction]] = field(default_factory=lambda: defaultdict(list))
-    # those in place of the entry's removed versions
+    # the redactions in place of the removed versions of the entry with this seq
     removed: dict[int, list[Redaction]] = field(default_factory=lambda: defaultdict(list))
-    of_version: dict[str, Redaction] = field(default_factory=dict)  # the newest of each version
-    of_field: dict[tuple[int, str], Redaction] = field(default_factory=dict)  # the newest of each field (seq, name)
+    of_version: dict[str, Redaction] = field(default_factory=dict)  # the newest redaction of each version
+    # the newest redaction of each field (seq of the entry, name of the field)
+    of_field: dict[tuple[int, str], Redaction] = field(default_factory=dict)
     gone: set[str] = field(default_factory=set)  # ids of redacted or removed versions that the entries showed
 
     def fields(self, seq: int) -> set[str]:
@@ -56,14 +57,17 @@ def find_gone(found: Redacted, chain_id: str, entries: Sequence[AuditEntry], the
 
 
 def commitments(found: Redacted, seq: int, versions: Iterable[MemoryVersion]) -> list[str]:
-    """Return the commitments that an entry's digest covers: of its versions, also removed ones, and its redactions."""
+    """Return the commitments that an entry's digest covers.
+
+    These are the commitments of its versions, including removed ones, and of its redactions.
+    """
     made = {version.pk: version.commitment for version in versions}
     made |= {str(row.version): row.original or "" for row in found.removed[seq]}
     return [made[id] for id in sorted(made)] + [row.commitment for row in found.told[seq]]
 
 
 def told_problems(found: Redacted, seq: int) -> Iterator[str]:
-    """Yield a sentence for each removed version of an entry, if the version's redaction was changed."""
+    """For each removed version of an entry, yield a sentence if the redaction in the version's place was changed."""
     for row in found.removed[seq]:
         if not fits(row, []):
             yield f"the removal of version {row.version} was changed"

@@ -86,7 +86,7 @@ def problems(store_id: str) -> Iterator[tuple[int, str]]:
 def decisions(store_id: str) -> Iterator[Decided]:
     """Yield every decision in a store that had an effect, in the order of the entries.
 
-    A version cannot be decided again before it is reopened.
+    A version that is already decided cannot be decided again before it is reopened.
     """
     state: dict[str, ReviewState] = {}
     for version, decision in _before(store_id).values_list("version_id", "decision"):
@@ -136,7 +136,10 @@ def _versions(store_id: str, entry: AuditEntry, details: dict[str, Any]) -> list
 
 
 def _reverted(store_id: str, seq: int, details: dict[str, Any]) -> Collection[str]:
-    """Return the ids of the versions that an entry reverted."""
+    """Return the ids of the versions that an entry reverted.
+
+    If the entry's input has only a digest of these ids, they are taken from its reviews or from what it undid.
+    """
     named = details["reverted"]
     if not isinstance(named, dict):
         return named or ()

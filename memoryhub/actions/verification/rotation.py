@@ -34,9 +34,9 @@ class NotRotated(Exception):
 
 
 def rotate(new: str, act: Act) -> int:
-    """Make `new` the audit key, and return how many chains were signed with it.
+    """Make `new` the audit key, and return how many chains were signed with it. No other process may write during this.
 
-    No other process may write meanwhile. Raises NotRotated; then nothing has changed.
+    If NotRotated is raised, nothing has changed.
     """
     _require_usable(new)
     verified = _require_right()

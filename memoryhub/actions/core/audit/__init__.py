@@ -142,8 +142,10 @@ def open_chain(chain_id: str) -> ChainHead:
 
 
 def _digest(head: ChainHead, seq: int, record: Record) -> str | None:
-    """Write the seals of the changed rows. Return the digest of versions, redactions and seals; None if there are
-    none."""
+    """Write the seals of the changed rows.
+
+    Return the digest of the entry's versions, redactions and seals; None if it has none.
+    """
     made = [version.commitment for version in sorted(record.versions, key=lambda version: version.id)]
     made += record.redactions
     return chain.digest(made + seals.write(head.id, seq, others=not made) if changed() else made)

@@ -36,7 +36,10 @@ class Command:
 
     @property
     def label(self) -> str:
-        """Return the short form for lists: `did`, or else the words. Empty if the words contain values."""
+        """Return the short form for lists: `did` or, if there is none, the words.
+
+        Return an empty text if the words contain values.
+        """
         if self.did or not isinstance(self.words, str | Promise):
             return str(self.did)
         words = str(self.words)

@@ -38,7 +38,10 @@ class Verdict(Enum):
 
 
 def signature(content: Mapping[str, Any], key: bytes | None = None) -> str:
-    """Return the signature of a content in hexadecimal digits. `key` None: the current audit key."""
+    """Return the signature of a content in hexadecimal digits.
+
+    It is made with `key` (None: with the current audit key).
+    """
     key = keys.current() if key is None else key
     return hmac.new(key, b"receipt\0" + _text(content), hashlib.sha256).hexdigest()
 
@@ -87,7 +90,7 @@ def certified(kind: str, store_id: str, found: Mapping[str, Any], counted: Mappi
 
 
 def check(text: str) -> Verdict:
-    """Return the verdict on a document. Raises Malformed if `text` is not a document."""
+    """Return the verdict on a document: whether this hub signed it, and whether it is unchanged. Raises Malformed."""
     try:
         value = json.loads(text, object_pairs_hook=_once)
     except (ValueError, RecursionError) as error:
@@ -120,7 +123,7 @@ def _receipt_confirms(content: Mapping[str, Any]) -> bool:
 
 
 def _entry_confirms(content: Mapping[str, Any]) -> bool:
-    """Return whether the certificate's entry exists and has the digest of the content."""
+    """Return whether the entry of a certificate exists and contains the digest of the certificate's content."""
     seq = content.get("entry")
     rows = AuditEntry.objects.of_chain(str(content.get("memory_store_id"))).of_command("certify")
     entry = rows.filter(seq=seq).first() if isinstance(seq, int) else None

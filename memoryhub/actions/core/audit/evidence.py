@@ -15,7 +15,10 @@ from memoryhub.pure import chain, ids
 
 
 def values_of(row: Redaction, now: Sequence[object]) -> list[object]:
-    """Return the values that a redaction's commitment covers: columns of `row`, and the redacted content (`now`)."""
+    """Return the values that a redaction's commitment covers.
+
+    These are the columns of `row`, and the content of the redacted field or version after the redaction (`now`).
+    """
     return [
         row.pk,
         row.chain,
@@ -90,7 +93,7 @@ class Evidence:
         self.rows.append(row)
 
     def write(self) -> tuple[str, ...]:
-        """Write the rows. Return their commitments, for the entry of the act."""
+        """Write the rows of the redactions. Return their commitments, which the entry of the act covers."""
         self.rows += self.fields.values()
         self._forget_older()
         rows = sorted(self.rows, key=lambda row: row.pk)
@@ -137,8 +140,8 @@ _SALTED = ("chain", "seq", "message", *proofs.COLUMNS)
 def replace_field(evidence: Evidence, entry: AuditEntry, field: str, value: str | None) -> None:
     """Replace one field of an entry (None: remove its value), and delete the field's salt.
 
-    If the field is a path or the answer, the salt of an unstored answer is deleted too, because that answer showed the
-    value.
+    If the field is a path or the answer, the salt of an answer that is not stored is deleted too, because that answer
+    showed the value.
     """
     if field == "input":
         own_texts.count_replaced(entry, value)

@@ -36,7 +36,7 @@ def copy_back(chain: str, seqs: Iterable[int]) -> None:
 def count_replaced(entry: AuditEntry, input: str | None) -> None:
     """Correct the chain's count of bytes for an entry whose stored input will be replaced by `input`.
 
-    Nothing happens unless the stored input lacks its version's text.
+    If the stored input has the whole text of the call, nothing happens.
     """
     lacking = AuditEntry.objects.filter(chain=entry.chain, seq=entry.seq).that_lack_their_text()
     for stored in lacking.values_list(Length("input"), flat=True):
@@ -44,7 +44,10 @@ def count_replaced(entry: AuditEntry, input: str | None) -> None:
 
 
 def has_in_input(escaped: str) -> Q:
-    """Return the condition that the input of an entry contains a string: ASCII-escaped JSON without quotation marks."""
+    """Return the condition that the input of an entry contains a string.
+
+    `escaped` is the string as ASCII-escaped JSON, without its quotation marks.
+    """
     text = models.TextField()
     string = str(json.loads(f'"{escaped}"'))
     made = MemoryVersion.objects.filter(store_id=OuterRef("chain"), pk=OuterRef("version"))

@@ -103,7 +103,8 @@ def in_order(seals: Iterable[Seal]) -> list[Seal]:
 def write(chain_id: str, seq: int, *, others: bool) -> list[str]:
     """Seal the rows that the transaction changed. Return the hashes of the seals for the entry's digest.
 
-    With `others`, rows of other chains are sealed too. An entry that makes versions or redacts must not do this.
+    With `others`, rows of other chains are sealed too. Do not use it for an entry that makes versions or redacts: the
+    digest of such an entry could not be computed again after the store was deleted.
     """
     pending = changed()
     made: list[Seal] = []

@@ -30,7 +30,7 @@ def _mark(audit_key: bytes) -> str:
 def wrong_secrets() -> list[str]:
     """Return the names of the secrets that are not the hub's. A secret without a stored digest counts as right.
 
-    Without its digest, the audit key is checked with the newest entry of the hub's chain.
+    The audit key is the exception: without a stored digest, it is checked with the newest entry of the hub's chain.
     """
     marks = Installation.objects.only("audit_mark", "secret_mark")  # an older schema has not all of the columns
     row = marks.filter(pk=1).first() or Installation()
@@ -73,7 +73,10 @@ def accept_secret_key(act: Act) -> bool:
 
 
 def _newest_entry_fits() -> bool:
-    """Return whether this process has the audit key of the hub's newest entry. True without an entry."""
+    """Return whether the newest entry of the hub's chain was written with this audit key.
+
+    True if the chain has no entry.
+    """
     entry = AuditEntry.objects.of_chain(HUB).newest().first()
     if entry is None:
         return True

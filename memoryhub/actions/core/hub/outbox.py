@@ -1,4 +1,4 @@
-"""Puts e-mails into the outbox, in the transaction of their act. The background work sends them.
+"""Puts e-mails into the outbox, in the transaction of the act that they are about. The background work sends them.
 
 The outbox stores no words: a message is written when it is sent (see `models.Mail`).
 """

@@ -10,7 +10,10 @@ from memoryhub.pure.limits import COLUMNS
 
 
 def set_limits(wanted: Mapping[str, int | None], act: Act) -> bool:
-    """Set the hub's limits (`wanted`), and return whether anything changed. For None, MEMORYHUB_LIMITS applies."""
+    """Set the hub's limits (`wanted`), and return whether anything changed.
+
+    For a limit of None, MEMORYHUB_LIMITS applies.
+    """
     with writing():
         head = audit.lock_hub()  # first, so that two people do not both change the same earlier values
         row, _ = HubSettings.objects.get_or_create(pk=1)

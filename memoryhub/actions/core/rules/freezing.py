@@ -22,7 +22,7 @@ class Frozen:
     places: dict[str, str]
 
     def require_free(self, memories: Iterable[tuple[str, str]]) -> None:
-        """Raise ToolError if one of the memories (id, path) is frozen, by itself or by a directory above it."""
+        """Raise ToolError for the first (memory, path) that is frozen: by its id, its path or a directory above it."""
         if not self.memories and not self.places:
             return
         for memory, path in memories:

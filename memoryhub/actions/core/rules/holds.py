@@ -118,7 +118,8 @@ class Holds:
 
 
 def frozen_under(store_id: str, in_force: Holds, path: str) -> tuple[Memory, Hold] | None:
-    """Return the first memory in the directory `path` that is itself under a freezing hold, and the hold; or None."""
+    """Return the first memory in a directory with a freezing hold on the memory itself, and this hold; None if there is
+    none."""
     if not in_force.freezing_memories:
         return None
     frozen = Memory.objects.filter(store_id=store_id, pk__in=in_force.freezing_memories).under(path)
@@ -134,7 +135,7 @@ def _above(places: Marks, path: str) -> Hold | None:
 def holds_of(store_id: str, at: datetime) -> Holds:
     """Return the holds and pins of a store that are in force at a moment.
 
-    Of several on the same memory or path, only the one that lasts longest is included.
+    If several are on the same memory or path, only the one that lasts longest is included.
     """
     found = Holds()
     in_force = Hold.objects.of_store(store_id).active(at).order_by("-kind", F("ends_at").asc(nulls_last=True), "id")
@@ -254,7 +255,8 @@ def _grouped(act: Act, count: int) -> Act:
 
 
 def _checked(act: Act, terms: Terms, memory: str | None, path: str | None) -> str | None:
-    """Check a new hold. Return its path in the stored form, or None for a memory. Raises ValidationError."""
+    """Check a new hold. Return its path in the stored form, or None if the hold is on a memory. Raises
+    ValidationError."""
     errors: dict[str, str] = {}
     if not 0 < len(terms.reason.strip()) <= LONGEST_REASON or "\0" in terms.reason:
         errors["reason"] = _("Say why, in at most %(most)s characters.") % {"most": LONGEST_REASON}

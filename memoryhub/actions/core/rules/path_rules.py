@@ -74,9 +74,9 @@ def _too_often(store: Tree, verb: str, path: str, opened: int, rule: PathRule) -
 
 
 def allow(store: Tree, verb: Verb, changes: Sequence[Change]) -> bool:
-    """Return whether rules of the store explicitly allow the acting agent each of the changes.
+    """Return whether the rules of the store explicitly allow the acting agent each of the changes.
 
-    Raises ToolError if there are too many paths for these rules.
+    A change that no rule mentions is not allowed. Raises ToolError if there are too many paths for these rules.
     """
     rules = [decision.rule for _, decision in _decisions(store, verb, changes)]
     return all(rule is not None and rule.effect is Effect.ALLOW for rule in rules)

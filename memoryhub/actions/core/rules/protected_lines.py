@@ -63,7 +63,7 @@ def _followed(rule: PathRule, memories: dict[str, str], moved: Sequence[Changed]
 class ProtectedLines:
     """The protected lines of a memory store, during one act or for one page.
 
-    Texts that were read stay in memory, at most MOST_CHARACTERS.
+    Each text is read only once, unless the texts that were read have more than MOST_CHARACTERS together.
     """
 
     def __init__(self, store: str) -> None:
@@ -89,7 +89,8 @@ class ProtectedLines:
         return texts[-1], where_in_last(texts, _numbers(lines, texts[0]), self.work)
 
     def past_of(self, lines: Lines) -> tuple[str, set[str]]:
-        """Return the id of the memory with the lines, and the ids of later versions that changed them.
+        """Return the id of the memory to which the lines belong, and the ids of the later versions that changed the
+        lines.
 
         The id is "" if the version that the rule names is gone. Only the newest versions are searched: at most
         MOST_STEPS, with at most MOST_CHARACTERS.

@@ -30,7 +30,7 @@ def require_right(actor: Actor, store_id: str | None) -> None:
 
 
 def write_role(store: MemoryStore, user: User, role: Role | None, at: datetime) -> Role | None:
-    """Give a person a role in a store, or remove it (None). Return the earlier role (None: no role)."""
+    """Give a person a role in a store, or remove the role (None). Return the person's earlier role (None: no role)."""
     rows = Member.objects.filter(store=store, user=user)
     before = rows.values_list("role", flat=True).first()
     if role is None:

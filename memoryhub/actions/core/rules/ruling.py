@@ -23,8 +23,8 @@ Spans = tuple[list[Span], list[Span]]
 class Ruling:
     """The action for each kind. Values of the kinds in `kept_out` are masked or blocked, and stored nowhere.
 
-    A text without any of `marks` needs no search (None: every text is searched). `watched` are the kinds in `flagged`
-    or `kept_out`.
+    Each of these values contains at least one of `marks`, so a text without marks needs no search. If `marks` is None,
+    every text is searched. `watched` are the kinds in `flagged` or `kept_out`.
     """
 
     actions: Mapping[str, Action]

@@ -135,7 +135,7 @@ def select_versions(
 ) -> list[Row]:
     """Return the versions that meet all conditions, with their actors. `full` adds the text.
 
-    With `entries`, a condition on audit entries, only versions of these entries are returned.
+    `entries` is a condition on audit entries; with it, only the versions that such entries made are returned.
     """
     table = _VERSIONS if entries is None else _OF_ENTRIES
     before, values = ("", ()) if entries is None else (_ENTRIES.format(column=entries[0]), entries[1])

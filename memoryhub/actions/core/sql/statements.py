@@ -107,7 +107,7 @@ def run_each(statement: Statement, rows: Iterable[Sequence[object]]) -> None:
 
 
 def find_or_add(read: Question, statement: Statement, *values: object) -> Row | None:
-    """Insert a row, and return None. If the key exists, return its row, as `read` returns it.
+    """Insert a row, and return None. If a row with the same key exists, return that row, as `read` returns it.
 
     `statement` is an insert with `on conflict do nothing`. A lock must keep others from inserting the same row.
     """
@@ -163,7 +163,7 @@ def end() -> None:
 
 
 def commit() -> None:
-    """Send the waiting writes together with the commit; inside another transaction, without the commit."""
+    """Send the waiting writes together with the commit; inside another transaction, send only the writes."""
     batch = _batch()
     if batch is not None and batch.writes:
         with _thread.driver.pipeline():

@@ -242,7 +242,7 @@ def is_busy() -> bool:
 
 
 def tidy_up() -> None:
-    """Reset the state that a stopped request left in this thread, even if it was stopped in this function."""
+    """Reset the state that a request left in this thread when it was stopped at any step, even in this function."""
     _turn.give_up()
     pace.stop_giving_way()
     _thread.depth, _thread.in_group, _thread.failure = 0, False, None
@@ -327,7 +327,7 @@ def _commit_forever() -> None:
 
 
 def _answer(jobs: list[_Job[Any]]) -> None:
-    """Commit the jobs and notify their callers. A job that came before `Last.in_vain` fails."""
+    """Commit the jobs and notify their callers. A job that arrived before `Last.in_vain` fails at once."""
     late = [job for job in jobs if job.arrived <= Last.in_vain]
     _fail(late, OperationalError("database is locked"))
     rest = [job for job in jobs if job.error is None]
@@ -388,6 +388,6 @@ def _commit_apart(jobs: list[_Job[Any]]) -> None:
 
 
 def _fail(jobs: list[_Job[Any]], error: BaseException) -> None:
-    """Set a database error (locked, full, gone) on all jobs."""
+    """Set a database error (locked, full, gone) on all jobs, because each of them would also wait and fail."""
     for job in jobs:
         job.error = error

@@ -1,6 +1,6 @@
-"""For work that may wait: it writes in short transactions and rests between them, so that others can write.
+"""Lets work that may wait give way to others who write: it writes in short transactions and rests between them.
 
-A database does not hand on its write lock in turns.
+A database does not hand on its write lock in turns: work that took the lock again at once would keep others waiting.
 """
 
 import threading
@@ -55,7 +55,7 @@ def stop_giving_way() -> None:
 
 
 def others_write() -> bool:
-    """Return whether another thread has begun to write in the last RECENT seconds, without giving way."""
+    """Return whether a thread of this process that does not give way has begun to write in the last RECENT seconds."""
     return time.monotonic() - _Last.asked < RECENT
 
 
@@ -104,9 +104,10 @@ class Size:
         self.most = self.next = most
 
     def learn(self, done: int, taken: int, short: float = SHORT) -> None:
-        """Adapt the number of items for the next transaction: of the `taken` items of this one, `done` were done.
+        """At the end of a transaction, adapt the number of items for the next one.
 
-        `short` is how many seconds a transaction may last while others write.
+        `taken` items were planned for this transaction, and `done` of them were done. `short` is how many seconds a
+        transaction may last while others write.
         """
         if not taken:
             return

@@ -30,7 +30,10 @@ class _Facts:
 
 
 def begin() -> None:
-    """Let this thread remember values until `end`. The transaction holds SQLite's write lock."""
+    """Let this thread remember values until `end`.
+
+    Call it at the start of a transaction that holds SQLite's write lock.
+    """
     facts: _Facts | None = getattr(_thread, "facts", None)
     if facts is None:
         facts = _thread.facts = _Facts()
@@ -42,7 +45,10 @@ def begin() -> None:
 
 
 def end(*, committed: bool) -> None:
-    """Stop remembering until the next `begin`. Without a commit, values of the transaction are forgotten."""
+    """Stop remembering until the next `begin`.
+
+    If the transaction was not committed, the values that were read in it are forgotten.
+    """
     facts, _thread.now = getattr(_thread, "now", None), None
     if facts is not None and not committed:
         facts.values.clear()

@@ -22,7 +22,7 @@ MOST_KEPT = 1024
 
 
 class Lines(Generic[T]):
-    """Jobs that wait for a thread, in one queue per key. The key that used the least time is next.
+    """Jobs that wait for a thread, in one queue per key. The next job is one of the key that used the least time.
 
     A new key starts with the time that a key with constant work would have used by now. The key `None` is for jobs
     without a key.
@@ -117,7 +117,10 @@ class Lines(Generic[T]):
         return min(self._ready, key=self._had.__getitem__)
 
     def _forget(self) -> None:
-        """Forget the used time of the least used keys without ready jobs; keep MOST_KEPT // 2 keys."""
+        """Forget the used time of the keys that used the least, except keys with ready jobs.
+
+        The MOST_KEPT // 2 keys that used the most are kept.
+        """
         kept = sorted(self._had, key=self._had.__getitem__)[-MOST_KEPT // 2 :]
         self._had = {whose: self._had[whose] for whose in {*kept, *self._ready}}
         self._slow = {whose: until for whose, until in self._slow.items() if until > time.monotonic()}
@@ -171,7 +174,7 @@ class Lines(Generic[T]):
             self._beside.setdefault(whose, deque()).extendleft(reversed(ready))
 
     def withdraw(self, is_late: Callable[[T], bool]) -> list[T]:
-        """Take out the late jobs from the front of each key's queues, and return them.
+        """Take the jobs for which `is_late` returns True out of the front of each key's queues, and return them.
 
         A job that waits behind one that is not late stays.
         """

@@ -114,7 +114,10 @@ def _on_store(
     store_id: str, asked: Asked, record: Record, told: Told, do: Callable[[Tree], tuple[T, Record]],
     looked: Looked | None = None,
 ) -> T:  # fmt: skip
-    """Run `do` with `requests.on_store`. The entry's input is `told`, masked. For NoSuchMemory, there is no entry."""
+    """Run `do` with `requests.on_store`. The entry's input is `told`, in which kept-out values are masked.
+
+    If `do` raises NoSuchMemory, there is no entry.
+    """
 
     def work(store: Tree) -> tuple[T | Exception, Record | None]:
         store.looked = looked or {}
@@ -184,7 +187,7 @@ def view(store: Tree, memory: str, version: str, path: str, content: str) -> Rec
 
 
 def _named(expected: str | None) -> str | None:
-    """Return the name under which an entry records that a digest was `expected`; None without one."""
+    """Return the name under which an entry records that a digest was `expected`; None if no digest was."""
     # The digest itself is not recorded, because it could confirm guesses at a text that is redacted later.
     return None if expected is None else "content_sha256"
 
@@ -313,7 +316,8 @@ def _require_may_move(store: Tree, memory: StoredMemory, path: str) -> PathRule 
 def require_free_path(store: Tree, path: str, taken: str, beneath: Callable[[str], str]) -> None:
     """Raise PathConflict if a memory is at a path, under it or above it.
 
-    `taken` is the message for a memory at or under the path, `beneath(above)` for one above it.
+    `taken` is the message for a memory at or under the path. `beneath(above)` returns the message for a memory above
+    it.
     """
     at = tree.memory_at(store, path)
     if at is not None:

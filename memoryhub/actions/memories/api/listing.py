@@ -1,4 +1,4 @@
-"""Pages of memories in the form of the API, by their paths. Deeper levels can be shown as directories."""
+"""Pages of memories in the form of the API, in byte order of their paths. Deeper levels can be shown as directories."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
@@ -115,7 +115,10 @@ def _beneath(store_id: str, wanted: Wanted, start: str, high: str) -> Page:
 
 
 def _children(store_id: str, wanted: Wanted, start: str, high: str) -> Page:
-    """Return a page of direct children. One that is deleted meanwhile is left out."""
+    """Return a page of direct children.
+
+    A memory that is deleted between the two queries is left out, but the next page follows as usual.
+    """
     prefix = wanted.directory + "/"
     places = lists.children(store_id, prefix, start, high, wanted.limit + 1)
     shown = [_shown(place, len(prefix)) for place in places[: wanted.limit]]
@@ -131,6 +134,10 @@ def _items(store_id: str, wanted: Wanted, shown: Sequence[str], *, more: bool) -
 
 
 def _shown(place: str, start: int) -> str:
-    """Return the direct child to which `place` leads; its name begins at the position `start`."""
+    """Return the direct child of a directory that contains a path: the memory itself, or a directory with a final
+    slash.
+
+    `start` is where the name of the child begins.
+    """
     end = place.find("/", start)
     return place if end < 0 else place[: end + 1]

@@ -35,11 +35,11 @@ class Asked(NamedTuple):
 def on_store(
     store_id: str, asked: Asked, record: Record, do: Callable[[Tree], tuple[T | Exception, Record | None]]
 ) -> T:
-    """Run `do` on the locked store and commit; return the result.
+    """Run `do` on the locked store and commit; return the result. `do` returns (result, record of the entry or None).
 
-    `do` returns (result, record of the entry or None). A result that is an exception is raised after the commit. If
-    `do` raises ToolError, before it writes, the entry is `record` with the error's message. Also raises calls.NotRun
-    and tree.NoSuchStore.
+    If the result is an exception, it is raised after the commit. `do` may also raise ToolError, but only before it
+    writes. Then the entry is `record` with the error's message, and the error is raised after the commit. Also raises
+    calls.NotRun and tree.NoSuchStore.
     """
     outcome = together(lambda: _piece(store_id, asked, record, do), asked.caller.key)
     if isinstance(outcome, Exception):
@@ -52,7 +52,10 @@ def on_store(
 def _piece(
     store_id: str, asked: Asked, asked_for: Record, do: Callable[[Tree], tuple[T | Exception, Record | None]]
 ) -> T | Exception:
-    """Run `do` in a transaction. Refusals are returned."""
+    """Run `do` in a transaction.
+
+    Refusals are returned, not raised, because an exception would repeat all calls of the same commit.
+    """
     with tree.locked(store_id, asked.act) as store:
         made = calls.count(store, asked.caller.key, 1)
         if isinstance(made, NotRun):

@@ -91,7 +91,7 @@ class Page(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """The rows of a page from one source, which was searched down to `reached` (None: to its end)."""
+    """The rows of a page that come from one source. The source was searched down to `reached` (None: to its end)."""
 
     rows: list[VersionTold]
     reached: Position | None
@@ -135,7 +135,7 @@ def versions(store_id: str, wanted: Wanted, asked: Asked) -> Page:
 
 
 def _whole(store: Tree, versions: Sequence[VersionTold]) -> list[VersionTold]:
-    """Return versions with their texts, without those that were removed or hidden meanwhile."""
+    """Return versions with their texts. Versions that were removed or hidden after they were found are left out."""
     rows = [lists.version(store.store, version.id, full=True) for version in versions]
     return seen(store.store, store.sight, [VersionTold(*row) for row in rows if row is not None])
 
@@ -183,7 +183,7 @@ def _page_for(sight: Sight | None, store_id: str, wanted: Wanted) -> Page:
 
 
 def _page(store_id: str, wanted: Wanted) -> Page:
-    """Return a page: the rows of all sources, in order."""
+    """Return a page: the rows of all sources in order, down to the position to which every source was searched."""
     parts = _parts(store_id, wanted)
     place = _number_of if wanted.memory is not None else _seq_of
     floor = max((part.reached for part in parts if part.reached is not None), default=None)

@@ -104,7 +104,10 @@ def _without(item: Item, held: Sequence[Held]) -> Item:
 
 
 def _delete(store: Tree, item: Item, stays: set[str]) -> list[Item]:
-    """Delete the memories of a selected item, except `stays`. Return the deleted items."""
+    """Delete the memories of a selected item, except those whose ids are in `stays`.
+
+    Return the item itself or, if some memories of a directory stay, one item for each deleted memory.
+    """
     memories = [item.memory] if item.memory else tree.memories_under(store, item.path)
     going = [memory for memory in memories if memory.id not in stays]
     if len(going) == len(memories):

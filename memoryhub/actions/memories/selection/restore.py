@@ -139,10 +139,11 @@ def obstacles(store_id: str, ids: tuple[str, ...], at: datetime) -> list[tuple[s
 
 
 def restore(store_id: str, thrown: Thrown, places: Mapping[str, str], digest: str | None, act: Act) -> Done:
-    """Apply the plan with this digest, all or nothing. At a taken path, `places` or the offered path is used.
+    """Apply the plan with this digest, all or nothing.
 
-    If `digest` is None, the plan is applied only if every memory can go back to its former path. Raises NotDone,
-    TooMuch, and ToolError for a limit, a legal hold or an archived store.
+    If a path is taken, the path in `places` or the offered path is used. If `digest` is None, the plan is applied only
+    if every memory can go back to its former path. Raises NotDone, TooMuch, and ToolError for a limit, a legal hold or
+    an archived store.
     """
     with tree.locked(store_id, act) as store:
         tree.require_active(store)
@@ -185,7 +186,7 @@ def _in_trash(store_id: str, thrown: Thrown) -> tuple[list[StoredMemory], int]:
 
 
 def _thrown_by(store_id: str, seq: int) -> set[str]:
-    """Return the ids of the memories that an entry moved to the trash and that are still there."""
+    """Return the ids of the memories that an entry moved to the trash and that have been in the trash since then."""
     versions = MemoryVersion.objects.of_entry(store_id, seq).filter(operation=Operation.DELETED, superseded_seq=None)
     return set(versions.values_list("memory_id", flat=True)[: plans.MOST + 1])
 

@@ -86,7 +86,7 @@ def _start(store_id: str | None, act: Act, at: datetime, clock_moved: bool) -> R
 
 
 def _many(store: tree.Tree | None, items: Iterable[Item]) -> bool:
-    """Return whether a run would remove more than a quarter of a store's memories, or more than MANY."""
+    """Return whether a run would remove more than a quarter of a store's memories, or more than MANY memories."""
     if store is None:
         return False
     expiring = trash = 0
@@ -160,10 +160,10 @@ def _cancel(run: Run, store: tree.Tree | None, act: Act) -> None:
 
 
 def undo(run_id: str, act: Act) -> int:
-    """Restore the memories that the run expired, if possible; return how many were restored.
+    """Restore the memories that the run expired, if they are still in the trash and their paths are free.
 
-    An open run is cancelled first. The entries list the memories that could not be restored (`taken`). Raises ToolError
-    for an archived store; the run then continues.
+    Return how many were restored. An open run is cancelled first. The entries list the memories that could not be
+    restored (`taken`). Raises ToolError for an archived store; the run then continues.
     """
     act = act._replace(group=act.group or ids.new_id(ids.GROUP, act.at))
     with writing():
@@ -249,7 +249,10 @@ def _write_entry(store: tree.Tree | None, act: Act, command: str, details: dict[
 
 
 class _Plans:
-    """The remaining items of open runs, in this process. An unknown run is rehearsed again as of `run.at`."""
+    """The remaining items of open runs, in this process.
+
+    If this process does not know the items of a run, the run is rehearsed again as of `run.at`.
+    """
 
     def __init__(self) -> None:
         self.known: dict[str, deque[Item]] = {}

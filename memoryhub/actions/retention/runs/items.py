@@ -1,4 +1,7 @@
-"""The acts of a run, a few items per transaction. Each item is checked again under the lock."""
+"""The acts of a run, a few items per transaction.
+
+Each item is checked again under the lock, removed, and recorded in the audit.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -69,7 +72,8 @@ class Work:
     policies: Mapping[str, Policy]
 
     def act(self, policy: Policy | None) -> Act:
-        """Return the Act (who acts, and when) of a policy; of the hub itself if `policy` is None (default grace)."""
+        """Return an act of the policy or, if `policy` is None because the default grace ended, an act of the hub
+        itself."""
         actor = Actor.system("retention")
         if policy is not None:
             actor = Actor(ActorKind.POLICY.value, policy.id, policy.id, policy.name)
@@ -115,7 +119,10 @@ def _deleted(row: Memory) -> settling.Changed:
 
 
 def _do(work: Work, item: Item, made: list[RunItem]) -> int | None:
-    """Process an item, and add results to `made`. Return how many parts are done; None if the item is finished."""
+    """Process an item, and add the results to `made`.
+
+    If the item is not finished, return how many of its versions or entries are done; otherwise return None.
+    """
     did = RunItem(
         run_id=work.run.pk,
         removal=item.removal,
@@ -267,7 +274,7 @@ def _count(run: Run, made: Sequence[RunItem]) -> set[str]:
 
 
 def _keep(run: Run, made: Sequence[RunItem]) -> None:
-    """Save the results. An item that already has a row keeps this row."""
+    """Save the results. If an item already has a row, because it was done in part or skipped, that row is updated."""
     known = RunItem.objects.filter(run_id=run.pk, memory__in=[did.memory for did in made])
     before = {(row.removal, row.memory): row for row in known} if made else {}
     fresh = []

@@ -18,7 +18,7 @@ MOST = 50
 def restore(run: Run, act: Act) -> int:
     """Restore the memories that the run expired; return how many were restored. Raises ToolError for an archived store.
 
-    The entries of its short transactions are one group.
+    This takes several short transactions, whose entries are one group.
     """
     store_id, count = str(run.store_id), 0
     for memories in _expired(run):

@@ -13,7 +13,10 @@ from memoryhub.pure.transfer.bundle import Author
 
 
 class Authors:
-    """The authors of a store's versions. `find` loads the authors of some versions; then `of` returns them."""
+    """The authors of a store's versions.
+
+    `find` loads the authors of some versions; then `of` returns the author of each of these versions.
+    """
 
     def __init__(self, store_id: str) -> None:
         self.store = store_id
@@ -69,5 +72,6 @@ def _author(kind: str, id: str | None, session: str | None, label: str | None) -
 
 
 def _name(kind: str, label: str | None) -> str:
-    """Return the name to export for an actor's label; of an e-mail address, the part before the `@`."""
+    """Return the name to export for an actor's label. If the label is an e-mail address, it is the part before
+    the `@`."""
     return (label or "").partition("@")[0] if kind == ActorKind.USER else label or ""

@@ -1,4 +1,4 @@
-"""The export of the memories under a legal hold, with all versions and a signed certificate.
+"""The export of the memories under a legal hold, with all their versions and a signed certificate of the content.
 
 The first entry, `export`, is written before the first byte is sent. The second one, `certify`, is written at the end,
 with the digest of the certificate. So the audit confirms the certificate even after a change of the audit key.
@@ -32,7 +32,10 @@ class NothingHeld(Exception):
 
 @dataclass(slots=True)
 class HeldExport:
-    """An export whose entry has been written, and its holds. `act` returns the act for the certificate's entry."""
+    """An export whose entry has been written, and the holds whose memories it contains.
+
+    `act` returns the act for the entry of the certificate.
+    """
 
     export: Export
     holds: Sequence[Hold]
@@ -101,7 +104,10 @@ def count(store_id: str, found: Sequence[Hold]) -> int:
 
 
 def _scope(store_id: str, found: Sequence[Hold], seq: int) -> Scope:
-    """Return the scope of held memories: the topmost held directories, and the memories outside of them."""
+    """Return the scope of an export of held memories.
+
+    It has the topmost directories that the holds cover, and the covered memories outside of these directories.
+    """
     places = {hold.path for hold in found if hold.path is not None}
     tops = sorted(place for place in places if places.isdisjoint(paths.ancestors(place)))
     rows: list[tuple[str, str]] = []
@@ -121,7 +127,10 @@ def _count(scope: Scope) -> int:
 
 
 def _places(store_id: str, found: Sequence[Hold]) -> list[str]:
-    """Return the sorted paths of the holds, without memories that were removed permanently."""
+    """Return the path of each hold's memory or directory, sorted.
+
+    A memory that was removed permanently has no path, and is left out.
+    """
     named: dict[str, str] = {}
     for part in in_parts(sorted({hold.memory for hold in found if hold.memory})):
         named |= dict(Memory.objects.among(store_id, part).values_list("pk", "path"))

@@ -1,4 +1,4 @@
-"""The proposals in an export, with the texts that the agent saw, the decisions, and the comments."""
+"""The proposals in an export, each with the texts that the agent saw, the decision, and the comments of people."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""Reads the rows of an export as they were at the export's entry, a few at a time, without an open cursor."""
+"""Reads the rows of an export as they were at its entry, a few at a time. No database cursor stays open in between."""
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -133,8 +133,10 @@ class Rows:
         return MemoryVersion.objects.filter(newest, store_id=self.scope.store, seq__lte=seq).defer("salt", "commitment")
 
     def _of_memories(self, ids: Collection[str], *, trash: bool) -> MemoryVersionQuerySet:
-        """Return the versions of the memories that were current at the scope's entry; in the trash only with
-        `trash`."""
+        """Return the versions of the given memories that were current at the scope's entry.
+
+        Memories that were in the trash then are included only with `trash`.
+        """
         seq = self.scope.seq
         found = MemoryVersion.objects.filter(store_id=self.scope.store, memory_id__in=ids)
         # `+ 0` keeps SQLite from scanning all versions of the store by seq.
@@ -143,7 +145,7 @@ class Rows:
         return found if trash else found.exclude(operation=Operation.DELETED)
 
     def _few_versions(self, part: list[Current]) -> Iterator[list[Current]]:
-        """Yield groups of memories with at most PART versions together, or a single memory."""
+        """Yield groups of memories with at most PART versions together. A memory with more versions is one group."""
         ids = [one.memory for one in part]
         counts = dict(Memory.objects.among(self.scope.store, ids).values_list("pk", "version_count"))
         group: list[Current] = []
@@ -253,7 +255,7 @@ def _plain(value: Any) -> object:
 
 
 def _with_old_path(found: MemoryVersionQuerySet) -> MemoryVersionQuerySet:
-    """Annotate `old_path` and `old_operation`, those of the memory's previous version."""
+    """Annotate `old_path` and `old_operation`: the path and the operation of the memory's previous version."""
     before = MemoryVersion.objects.filter(
         store_id=OuterRef("store_id"), memory_id=OuterRef("memory_id"), number__lt=OuterRef("number")
     ).order_by("-number")

@@ -47,7 +47,8 @@ class NotOpen(Exception):
 
 
 class Brought(NamedTuple):
-    """The content of a source, its name for people, and the id of the store that it copies (None: no copy)."""
+    """The content of a source, the source's name for people, and the id of the memory store that it copies (None: no
+    copy)."""
 
     read: Read
     # No digest of the source is stored, because a digest could confirm guesses at a text that is erased later.
@@ -109,7 +110,7 @@ def _arriving(store_id: str, brought: Brought, place: str, act: Act) -> Import:
 
 
 def _pieces(items: Iterable[ImportItem]) -> Iterator[list[ImportItem]]:
-    """Yield lists of at most MOST_ITEMS items and about MOST_ARRIVING bytes, or of a single item."""
+    """Yield lists of at most MOST_ITEMS items and about MOST_ARRIVING bytes. A single item may have more bytes."""
     piece: list[ImportItem] = []
     size = 0
     for item in items:
@@ -175,7 +176,8 @@ def drop(import_id: str) -> None:
 
 
 def choose(import_id: str, choice: str, numbers: Sequence[int] | None = None, *, governs: bool = False) -> int:
-    """Set the choice for items of a preview, where it is allowed; return how many changed. Raises NotOpen.
+    """Set the choice for items of a preview, where the choice is allowed; return how many items changed. Raises
+    NotOpen.
 
     `numbers` are the numbers of the items (None: all conflicts). Choices about path rules are set only if the person
     `governs` the memory store.
@@ -361,9 +363,10 @@ def _end(job: Import, state: ImportState, at: datetime) -> None:
 
 
 def cancel_erased(store: tree.Tree, having: Collection[str]) -> list[str]:
-    """Cancel the open imports of a locked store that contain an erased text (ids `having`). Return their ids.
+    """Cancel the open imports of a locked store that contain an erased text; return their ids.
 
-    Uploads that are still being read are cancelled too; their ids are left out.
+    `having` are the ids of these imports. Uploads that are still being read are cancelled too, but their ids are not
+    returned.
     """
     jobs = Import.objects.filter(store_id=store.store, state__in=OPEN).order_by("pk")
     ended = [job for job in jobs if job.pk in having or job.state == ImportState.ARRIVING]

@@ -76,7 +76,10 @@ def write(store: Tree, memory: str, threads: Sequence[dict[str, Any]], texts: Ca
 def write_of_proposal(
     store: Tree, proposal: Proposal, talks: Sequence[dict[str, Any]], changes: Sequence[ProposedChange], here: Here
 ) -> int:
-    """Write the conversations about an imported proposal, as `write` does. `changes` are the rows of its changes."""
+    """Write the conversations about an imported proposal, as `write` does.
+
+    `changes` are the rows of the proposal's changes.
+    """
     names = {one.number: name for name, steps in by_memory(changes).items() for one in steps}
     rows: list[Comment] = []
     for talk in talks:
@@ -94,8 +97,10 @@ def write_of_proposal(
 def _rows(
     store: Tree, thread: dict[str, Any], place: dict[str, Any], about: dict[str, Any], first: int
 ) -> Iterator[Comment]:
-    """Yield the comments of a conversation; only the first one has the columns `place`. `first` is the number of
-    earlier comments."""
+    """Yield the comments of a conversation. Only the first comment gets the columns `place`.
+
+    `first` is how many comments come before this conversation.
+    """
     resolved_at = clamped(store, thread["resolved_at"]) if thread["resolved_at"] else None
     began, latest = "", None
     for number, (name, said, at, edited, removed) in enumerate(thread["comments"], first):

@@ -1,4 +1,7 @@
-"""Finds and leaves out the one folder that contains all files of an archive."""
+"""Finds and leaves out the one folder that contains all files of an archive.
+
+A program that packs a folder puts the folder's name before every path.
+"""
 
 from django.db.models import F, Value
 from django.db.models.functions import Concat, Left, Substr

@@ -15,7 +15,7 @@ ARRIVES = timedelta(hours=6)
 
 
 def forget_previews(at: datetime) -> int:
-    """Cancel previews that were not started within MEMORYHUB_IMPORT_HOURS, and return how many.
+    """Cancel previews that were not started within MEMORYHUB_IMPORT_HOURS, and return how many were cancelled.
 
     Incomplete uploads older than ARRIVES are deleted.
     """

@@ -45,7 +45,10 @@ def items_of(read: Read, place: str) -> Iterable[ImportItem]:
 
 
 def _governing(bundle: Bundle, number: int, place: str) -> Iterable[ImportItem]:
-    """Yield the items of the proposals and of the path rules, after those of the memories."""
+    """Yield the items of the proposals and of the path rules.
+
+    They come after the items of the memories, to which they refer.
+    """
     named = Named(_without_gaps(bundle.memories))
     for proposal in bundle.proposals:
         yield _proposal(number, proposal, place, named)
@@ -58,7 +61,11 @@ def _governing(bundle: Bundle, number: int, place: str) -> Iterable[ImportItem]:
 
 
 def _without_gaps(memories: Iterable[BundledMemory]) -> Iterable[BundledMemory]:
-    """Yield the memories. Where too many versions are missing, the others get new numbers without gaps."""
+    """Yield the memories.
+
+    If a memory lacks more than MOST_GAPS versions, or if all memories would lack more than MOST_GAPS_IN_ALL, the
+    memory's versions get new numbers without gaps.
+    """
     gaps = 0
     for memory in memories:
         missing = memory.versions[-1].number - len(memory.versions)
@@ -70,7 +77,10 @@ def _without_gaps(memories: Iterable[BundledMemory]) -> Iterable[BundledMemory]:
 
 
 def _renumbered(memory: BundledMemory) -> BundledMemory:
-    """Return a memory with its versions numbered from 1, also in its conversations."""
+    """Return a memory with its versions numbered from 1, and with these numbers in its conversations.
+
+    A conversation about a removed version becomes one about the memory as a whole.
+    """
     numbers = {version.number: number for number, version in enumerate(memory.versions, 1)}
     versions = tuple(replace(version, number=numbers[version.number]) for version in memory.versions)
     threads = (
@@ -96,7 +106,10 @@ def _is_too_long(versions: Sequence[BundledVersion]) -> bool:
 
 
 def _item(number: int, memory: BundledMemory, place: str) -> ImportItem:
-    """Return the item of a memory, with its newest text. `history` is empty if the source has only this text."""
+    """Return the item of a memory, with its newest text.
+
+    `history` is empty if the source has only the path and the text.
+    """
     last = next((one for one in reversed(memory.versions) if one.content is not None), None)
     content = last.content if last else None
     encoded = (content or "").encode()
@@ -162,7 +175,10 @@ def _history_of(version: BundledVersion, place: str) -> dict[str, Any]:
 
 
 def author_id(author: Author) -> str:
-    """Return an author's id if it has the form of an id; otherwise a digest of id and label."""
+    """Return an author's id if it has the form of an id; otherwise a digest of id and label.
+
+    So no e-mail address is stored.
+    """
     if author.id and all(c.isalnum() or c in "_-.:" for c in author.id):
         # So no e-mail address is stored.
         return author.id

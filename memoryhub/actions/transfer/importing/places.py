@@ -71,7 +71,10 @@ class Here:
         self._came: dict[int, _Came] = {}
 
     def memory(self, item: int | None, path: str | None) -> str | None:
-        """Return the id of the memory that an item became, or else of the live memory at the path, or None."""
+        """Return the id of the memory that an item became.
+
+        If there is none, return the id of the live memory at the path, or None.
+        """
         came = self._of_item(item).memory if item is not None else None
         if came is not None or path is None:
             return came
@@ -79,9 +82,9 @@ class Here:
         return there.id if there else None
 
     def version(self, place: Sequence[int] | None, memory: str | None = None) -> str | None:
-        """Return the id of the imported version at `place` (number of an item, number of a version), or None.
+        """Return the id of the version at `place`, which is (number of an item, number of a version), or None.
 
-        If `memory` is given, the item must have become this memory.
+        The item must have been imported with its history. If `memory` is given, the item must have become this memory.
         """
         came = self._of_item(place[0]) if place else _Came(None, False)
         if place is None or came.memory is None or not came.with_history or memory not in (None, came.memory):

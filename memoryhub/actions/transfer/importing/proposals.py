@@ -74,7 +74,10 @@ def _origin(store: Tree, job: Import, item: ImportItem, decided_by: str | None =
 
 
 def _number(store: Tree, item: ImportItem) -> int:
-    """Return the number of a new proposal: that at the source if it fits, else the next number."""
+    """Return the number of a new proposal: the number at the source, or else the next number.
+
+    The number at the source is taken only if it is above the highest number here by at most MOST_PASSED.
+    """
     last, number = proposing.last_number(store.store), item.history[0][ABOUT]["number"]
     return number if number is not None and last < number <= last + MOST_PASSED else last + 1
 
@@ -117,7 +120,10 @@ def _wanted(store: Tree, told: dict[str, Any], here: Here) -> tuple[Wanted, str 
 
 
 def _screened(store: Tree, told: dict[str, Any]) -> str | None:
-    """Return the proposed text as it may be stored, or None. Raises ToolError if the rules block it."""
+    """Return the proposed text in the form in which the store's rules let it be stored; None without a new text.
+
+    Raises ToolError if the rules block it.
+    """
     content: str | None = told["content"]
     return None if content is None else findings.screen(store, told["path"], None, content).text
 
@@ -126,7 +132,10 @@ def _screened(store: Tree, told: dict[str, Any]) -> str | None:
 
 
 def _decided(store: Tree, job: Import, item: ImportItem, here: Here) -> Record:
-    """Write a proposal with its decision, which belong to no agent and no person of this hub."""
+    """Write a proposal with its decision.
+
+    The proposal belongs to no agent of this hub, and the decision to no person of it.
+    """
     about = item.history[0][ABOUT]
     state, at, by, reason = about["decision"]
     opened_at = clamped(store, about["at"])
@@ -157,7 +166,10 @@ def _decided(store: Tree, job: Import, item: ImportItem, here: Here) -> Record:
 def _row(
     store: Tree, proposal: Proposal, number: int, told: dict[str, Any], here: Here, missing: dict[object, str]
 ) -> ProposedChange:
-    """Return the row of the change that `told` describes. A missing memory or text gets an id in `missing`."""
+    """Return the row of a change.
+
+    A memory or text that is not in the store gets a new id (stored in `missing`), as if it had been removed.
+    """
     for path in filter(None, (told["path"], told["new_path"])):
         require_path(path)
     content = _screened(store, told)
@@ -184,7 +196,10 @@ def _row(
 
 
 def _became(told: dict[str, Any], memory: str | None, here: Here) -> str | None:
-    """Return the id of the version that a merged change became, or of one with the same text; or None."""
+    """Return the id of the version that a merged change became at its source, or of a version with the same text.
+
+    Return None if the store has neither.
+    """
     memory = memory or here.memory(None, told["path"])
     return here.version(told["became_at"]) or here.with_text(memory, told["content"], told["path"])
 

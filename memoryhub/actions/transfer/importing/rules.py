@@ -1,4 +1,4 @@
-"""Imports path rules. They are added after the rules of the store, so that no agent gets more rights."""
+"""Imports path rules: they are added after the rules of the memory store, so that no agent gets more rights."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -20,9 +20,10 @@ from memoryhub.pure.transfer.bundle import BundledRule
 
 @dataclass(frozen=True, slots=True)
 class Fitting:
-    """A rule of an import as it would apply in this hub. `why` is the reason for leaving it out ("": none).
+    """A rule of an import as it would apply in this hub.
 
-    `name` is the source's name of the agent or key to which the rule applies.
+    `why` is the reason for leaving the rule out ("": it is not left out). `name` is the source's name of the agent or
+    key to which the rule applies.
     """
 
     rule: PathRule
@@ -73,7 +74,7 @@ def _fitting(told: dict[str, Any], place: str, agents: Any) -> Fitting:
 
 
 def taken(store: Tree, job: Import, item: ImportItem) -> Record | None:
-    """Add the rules of an item after those of the store. Return the record of the entry; None without new rules.
+    """Add the rules of an item after those of the store; return the record of the entry, or None if no rule is added.
 
     The item's `reason` names the rules that are left out. Raises ToolError if the person who started the import may not
     change path rules, or if there would be too many rules.
@@ -94,7 +95,10 @@ def taken(store: Tree, job: Import, item: ImportItem) -> Record | None:
 
 
 def _with_lines(one: Fitting, told: dict[str, Any], here: Here, store: str) -> Fitting:
-    """Return the rule with the path and the lines that it protects in this store."""
+    """Return the rule with the lines that it protects here, and with the path of the memory that has them.
+
+    They are lines of the imported version or, if that version was not imported, of a version with the same text.
+    """
     lines = one.rule.only_if
     if one.why or not isinstance(lines, Lines):
         return one

@@ -28,7 +28,7 @@ def of_bytes(
 
 
 def of_file(file: IO[bytes], name: str, **how: Any) -> Brought:
-    """Read a file as `of_bytes` does, without loading it whole. No one else may write to the file meanwhile."""
+    """Read a file as `of_bytes` does, without loading the whole file. No one else may write to the file during this."""
     if not os.fstat(file.fileno()).st_size:
         return of_bytes(b"", name, **how)
     with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
@@ -36,7 +36,10 @@ def of_file(file: IO[bytes], name: str, **how: Any) -> Brought:
 
 
 def of_stream(stream: IO[bytes], name: str, *, bounds: Bounds, **how: Any) -> Brought:
-    """Read a pipe or a changing file as `of_bytes` does, from a temporary copy."""
+    """Read a pipe, or a file to which others may write, as `of_bytes` does.
+
+    Its content is copied to a temporary file first.
+    """
     with tempfile.TemporaryFile() as file:
         left = bounds.packed + 1
         while left and (block := stream.read(min(left, BLOCK))):
@@ -106,7 +109,8 @@ def _raised(error: OSError) -> None:
 
 
 def _exported(root: Path, bounds: Bounds) -> frozenset[str]:
-    """Return the places of the texts of an unpacked export in a directory; empty if there is none."""
+    """Return the places of the texts of an export that was unpacked in a directory; an empty set if there is no
+    export."""
     path = root / tree_read.MANIFEST
     if path.parent.is_symlink() or path.is_symlink() or not path.is_file():
         return frozenset()
@@ -114,7 +118,10 @@ def _exported(root: Path, bounds: Bounds) -> frozenset[str]:
 
 
 def _content(path: Path, most: int) -> bytes:
-    """Return at most the first `most` + 1 bytes of a file. Raises OSError for a link."""
+    """Return the first `most` + 1 bytes of a file, or fewer if the file is shorter.
+
+    Raises OSError if the file has just been replaced by a link.
+    """
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     with os.fdopen(handle, "rb") as opened:
         return opened.read(most + 1)

@@ -19,7 +19,10 @@ def reason_to_stop(store: Tree) -> str:
 
 
 def may(store: Tree, role: Role) -> bool:
-    """Return whether the person who started the import still has this role. True for any other actor."""
+    """Return whether the person who started the import still has this role in the store.
+
+    An actor that is not a person has every role.
+    """
     actor = store.act.actor
     if actor.kind != ActorKind.USER:
         return True

@@ -1,4 +1,7 @@
-"""Writes one memory of an import to a locked store: as a new memory, over another one, or beside it."""
+"""Writes one memory of an import to a locked store.
+
+It becomes a new memory with its history, replaces another text, or gets a free path beside another memory.
+"""
 
 import hashlib
 import re
@@ -95,7 +98,8 @@ def _bring(store: Tree, job: Import, item: ImportItem) -> _Brought:
 
 
 def _over(store: Tree, job: Import, item: ImportItem, current: StoredMemory) -> _Brought:
-    """Import a memory whose path is taken: beside the other memory, or as its newest version."""
+    """Import a memory whose path is taken: under a free path beside the other memory, or as the other memory's newest
+    version."""
     if current.content == item.content:
         return _Brought(SAME)
     if item.choice == BESIDE:
@@ -186,7 +190,8 @@ class _History:
         self.last: MemoryVersion | None = None
 
     def _ids(self, item: ImportItem) -> tuple[str, frozenset[str]]:
-        """Return the memory's id, and the version ids to keep: those that this hub never had."""
+        """Return the memory's id, and the version ids that are kept. Ids that this hub has, or once had, are
+        not kept."""
         own = item.memory or ""
         versions = {version["id"] for version in item.history if version["id"] and _VERSION_ID.fullmatch(version["id"])}
         taken: set[str | None] = set()
@@ -217,7 +222,8 @@ class _History:
     # -------------------------------------------------------------------------------------------- versions
 
     def version(self, details: dict[str, Any]) -> None:
-        """Add the next version. First record each version before it that is missing at the source as removed."""
+        """Add the next version. If versions before it are missing at the source, first record each of them as
+        removed."""
         first = self.last.number + 1 if self.last else 1
         for number in range(first, details["number"]):
             self._gone(number)
@@ -342,7 +348,8 @@ class _History:
         return import_comments.write(self.store, self.memory, threads, texts.get)
 
     def _with_text(self) -> MemoryVersion:
-        """Return the version whose text the memory has: the newest one that is no deletion."""
+        """Return the version whose text the memory has: its newest version or, if that is a deletion, the last version
+        before it."""
         return next(version for version in reversed(self.versions) if version.operation != Operation.DELETED)
 
     def _note(self) -> None:

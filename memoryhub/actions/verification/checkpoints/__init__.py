@@ -110,7 +110,10 @@ def locked(path: Path, *, shared: bool = False) -> Iterator[None]:
 
 
 def _ready(path: Path, known: Known) -> _End:
-    """Complete an interrupted step, and close the live file if needed. Return the end of the live file."""
+    """Complete a step that a crash interrupted. Return the end of the live file.
+
+    The live file is closed first if it is full or the audit key was rotated.
+    """
     end = _end_of(path)
     if end.size and not end.is_closed and (end.is_old or _is_full(path, end)):
         _close(path, end)
@@ -203,7 +206,10 @@ def _close(path: Path, end: _End) -> None:
 
 
 def _begin_next(path: Path, number: int) -> _End:
-    """Keep the closed live file as segment `number`, begin the next one, and return its end."""
+    """Keep the closed live file as segment `number`, begin the next live file, and return its end.
+
+    After a crash, this function can be called again.
+    """
     full = segment_of(path, number)
     if path.exists() and path.stat().st_size:
         _keep_aside(path, full)
@@ -219,7 +225,8 @@ def _begin_next(path: Path, number: int) -> _End:
 
 
 def _keep_aside(path: Path, full: Path) -> None:
-    """Give the closed live file at `path` the name `full` too."""
+    """Give the closed live file at `path` the name `full` too, so that the file always has at least one of the two
+    names."""
     # At every moment, the file has at least one of the two names.
     try:
         os.link(path, full)

@@ -41,8 +41,10 @@ class Opening:
 
 @dataclass(frozen=True, slots=True)
 class Closing:
-    """The last line of a full segment: the SHA-256 of all lines before it. Its number tells how many lines there
-    are."""
+    """The last line of a full segment: the SHA-256 of all lines before it.
+
+    The number of this line shows how many lines the segment must have.
+    """
 
     sha256: str
     key: str

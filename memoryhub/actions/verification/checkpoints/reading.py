@@ -29,10 +29,10 @@ class Placed(NamedTuple):
 
 @dataclass(slots=True)
 class _File:
-    """The progress of reading one file. `before` is the SHA-256 of the previous segment (None: not read).
+    """The progress of reading one file. `before` is the SHA-256 of the previous segment (None: that was not read).
 
-    `key` is the position of the newest audit key so far: later lines may not use an older key. `lost` has the names of
-    needed keys that the hub does not have.
+    `key` is the position of the newest audit key so far: no later line may be signed with an older key. `lost` has the
+    names of needed keys that the hub does not have.
     """
 
     segment: int
@@ -90,7 +90,8 @@ class _File:
 
 
 class Files:
-    """The live file at `path` and its segments, with those in the directory `archive`. Iterate over it to read them.
+    """The live file at `path` and its segments, with those in the directory `archive`. Iterate over it to read the
+    files.
 
     Afterwards, `problems` has the first fault of each file. `absent` has the numbers of the oldest segments, if they
     are in neither directory. `lost` has the names of needed audit keys that the hub does not have.
@@ -120,7 +121,7 @@ class Files:
         self._look_for_later(number, there)
 
     def _live(self) -> tuple[BufferedReader, int] | None:
-        """Return the live file and its current size; None without a file."""
+        """Return the live file and its current size; None if the file is missing."""
         try:
             with checkpoints.locked(self.path, shared=True):
                 stream = self.path.open("rb")
@@ -134,7 +135,10 @@ class Files:
         return archived | checkpoints.segments(self.path)
 
     def _segments(self, end: int, there: dict[int, Path]) -> Iterator[Placed]:
-        """Yield the checkpoints in the segments with numbers below `end`."""
+        """Yield the checkpoints in the segments with numbers below `end`.
+
+        A gap between two existing segments is a problem.
+        """
         oldest = min(there, default=end)
         for number in range(1, end):
             if number in there:
