@@ -32,7 +32,7 @@ from memoryhub.models.figures import ALL, OK, Key
 from memoryhub.pure.protocol import kinds
 
 ENTRIES = 2_000
-"""The most entries that one transaction, or one page for newer entries, counts."""
+"""The most entries that one transaction counts, and the most uncounted entries that one page counts itself."""
 
 VERSIONS = 4_000
 """The most versions of these entries that are counted, unless a single entry made more."""
@@ -56,8 +56,8 @@ class Delta:
 class Counted:
     """The counts of some entries."""
 
-    seq: int  # of the last counted entry
-    at: datetime | None = None  # of the last counted entry (None: no entry)
+    seq: int  # the seq of the last counted entry
+    at: datetime | None = None  # the time of the last counted entry (None: no entry)
     calls: list[Call] = field(default_factory=list)  # the values of each entry that metrics need
     activity: Counter[Key] = field(default_factory=Counter)  # entries by (day, author, command, outcome)
     growth: dict[date, Delta] = field(default_factory=dict)  # the changes of memories by day
@@ -243,8 +243,10 @@ MAPPED, MAPPED_DIRECTORIES = 100, 40
 
 GROWING = timedelta(days=7)
 SMALL = 1_000
-"""A store with at most this many memories is small: its lists need no pause. A larger store waits PAUSE between two
-lists."""
+"""A store with at most this many memories is small: its lists need no pause.
+
+For a larger store, there is a pause of PAUSE between two updates of its lists.
+"""
 
 PAUSE = timedelta(minutes=5)
 

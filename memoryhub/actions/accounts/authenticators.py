@@ -102,7 +102,7 @@ def use_passkey(passkey: Authenticator, counter: int, *, asked_at: datetime, at:
     """Record that a passkey answered a challenge which the hub made at `asked_at`.
 
     Record nothing and return False if the passkey was used since then, because an answer counts once, or if its counter
-    shows that the passkey was copied. A use in the future, by a clock that was wrong, does not count.
+    shows that the passkey was copied. A recorded use that is in the future, because a clock was wrong, is ignored.
     """
     with writing():
         row = Authenticator.objects.select_for_update().get(pk=passkey.pk)

@@ -11,7 +11,10 @@ from memoryhub.models.browsers import BrowserSessionQuerySet
 from memoryhub.pure import ids
 
 SEEN_EVERY = timedelta(minutes=5)
-"""A use of a browser is written down at most once in this time, or in a twentieth of the time that it may be idle."""
+"""A use of a browser is recorded at most once in this time.
+
+If a twentieth of the time that the browser may be idle is shorter, that time applies.
+"""
 
 
 def begin(user: User, *, device: str, address: str, at: datetime) -> BrowserSession:
@@ -36,7 +39,7 @@ def of(browser_id: str, user_id: str, at: datetime) -> BrowserSession | None:
 def note_use(browser: BrowserSession, *, address: str, idle: timedelta, at: datetime) -> None:
     """Record when and from which network address a browser was used, but not at every request.
 
-    Two records are at least SEEN_EVERY apart, and at least a twentieth of `idle`.
+    Two records are at least SEEN_EVERY apart, or a twentieth of `idle` if that is shorter.
     """
     if abs(at - browser.seen_at) >= min(SEEN_EVERY, idle / 20):
         with writing():

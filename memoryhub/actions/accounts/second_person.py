@@ -42,8 +42,10 @@ ACTS = {
     "remove_proofs": _("Remove somebody’s second step and passkeys"),
     "unset_second_person": _("Stop asking for a second person"),
 }
-"""The acts that cannot be undone, and the acts that would let one person do those alone. All of them require a fresh
-proof too."""
+"""The acts that cannot be undone, and the acts with which one person could become able to do such acts alone.
+
+All of them require a fresh proof of the person too.
+"""
 
 OF_ADMINISTRATORS = ("delete_store",)
 """Acts in a memory store that only administrators of the hub may do or allow."""
@@ -209,7 +211,7 @@ def lapse(user: User, at: datetime) -> None:
 
 
 def forget(at: datetime) -> None:
-    """Remove the contents of requests that have lapsed, and of refused ones a week after they were made."""
+    """Remove the contents of requests that have lapsed, and of refused requests a week after they were made."""
     old = ActRequest.objects.filter(content__isnull=False, expires_at__lte=at)
     if old.exists():
         with writing():

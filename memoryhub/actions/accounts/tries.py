@@ -33,15 +33,16 @@ class Limit(NamedTuple):
 
 
 ONE = Limit(10, 60)
-"""For one account from one network, from one known browser, or for one account's change of its password."""
+"""The limit for attempts at one account from one network or known browser, or with one person's second step or current
+password."""
 ACCOUNT = Limit(100, 30)
-"""For one account from everywhere, against many networks that guess together."""
+"""The limit for attempts at one account from all networks, against many networks that guess together."""
 NETWORK = Limit(50, 60)
-"""For one network at all accounts."""
+"""The limit for attempts from one network at all accounts."""
 RESET = Limit(3, 900, first=60)
-"""For e-mails to one address with a link to a new password, so that its owner is not flooded with them."""
+"""The limit for e-mails to one address with a link to a new password, so that they do not flood its owner."""
 RESETS = Limit(20, 60)
-"""For such e-mails from one network to all addresses."""
+"""The limit for e-mails with a link to a new password that one network asks for, to all addresses."""
 
 
 class Counter(NamedTuple):
@@ -53,7 +54,7 @@ class Counter(NamedTuple):
 
 
 class TooManyTries(Exception):
-    """There were too many attempts; the next one is allowed in `wait` seconds."""
+    """There were too many attempts. The next one is allowed in `wait` seconds."""
 
     def __init__(self, wait: int) -> None:
         super().__init__(wait)

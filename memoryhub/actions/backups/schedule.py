@@ -29,12 +29,12 @@ NO_KEYS = gettext_lazy(
     "Keep the passphrase or the secret key in a place that you can reach without this machine."
 )
 AGAIN = timedelta(minutes=30)
-"""The time until the next attempt after one that failed."""
+"""The time between a failed attempt and the next one."""
 RUNNING = 3
 """The exit code of the command if another backup is running."""
 AT_ONCE = datetime.fromtimestamp(0, UTC)
 SIGN_EVERY, LONGEST = 60.0, 12 * 3600.0
-"""Seconds between two signs of a backup that is being made, and seconds after which the backup counts as hanging."""
+"""Seconds between two reports that a backup is still being made, and seconds after which it counts as hanging."""
 LATE = 3
 """Backups are too old when the last one is older than this many intervals."""
 

@@ -42,7 +42,7 @@ class Made:
 
     memory: str | None  # its id in the original store (None: a new memory)
     version: str | None  # the id of the original's version (None: a new memory)
-    path: str  # the original's path, or that of a new memory
+    path: str  # the path of the original or of the new memory
     content: str | None = None  # None: not changed
     new_path: str | None = None  # None: not changed
     deletes: bool = False

@@ -12,7 +12,7 @@ from memoryhub.pure.text import blame as origins_of
 from memoryhub.pure.text.changed_lines import Work
 
 NEWEST = 50
-"""The most versions that are searched for the last one by an agent."""
+"""The most versions among which the last version by an agent is searched for: the newest ones."""
 
 
 def agent_of(memory: Memory, number: int, lines: Lines | None) -> Agent | None:

@@ -156,7 +156,7 @@ def resolve(store_id: str, thread: str, act: Act, *, resolved: bool = True) -> D
 
 
 def _withdraw(comment: Comment) -> bool:
-    """Take back a comment's note to an agent, if no agent has received it yet. Return whether this was so."""
+    """Take back a comment's note to an agent, if no agent has received it yet. Return whether there was such a note."""
     if comment.waits:
         Comment.objects.of_store(comment.store_id).filter(pk=comment.pk).update(tells=False)
         if comment.memory_id:

@@ -100,13 +100,13 @@ class Change:
     # in a restore: the newest of the versions after `version`
     later: tuple[MemoryVersion, ...] = ()
     more_later: int = 0  # in a restore: how many versions after `version` are not in `later`
-    version: str = ""  # in a restore: the id of the wanted version
-    cancelled: frozenset[str] = frozenset()  # in an undo: versions of earlier undos that are skipped too
+    version: str = ""  # in a restore: the id of the version to which the memory returns
+    cancelled: frozenset[str] = frozenset()  # in an undo: versions of earlier undos that are skipped, too
     later_lines: int | None = 0  # lines of `later` that BEFORE drops (None: not counted)
     problem: Problem = Problem.NONE
     choices: tuple[Choice, ...] = (Choice.APPLY, Choice.KEEP)  # the first one is proposed
     replaced: tuple[str, ...] = ()  # in a proposal: ids of the agent's changes that its later changes replaced
-    cut: tuple[str, ...] = ()  # in a proposal: ids of changes that later ones replaced in part
+    cut: tuple[str, ...] = ()  # in a proposal: ids of changes that later changes replaced in part
     refused: tuple[Choice, ...] = ()  # choices that `held` forbids
     held: Hold | None = None
 

@@ -16,8 +16,8 @@ _to_json = compact_json.writer()
 class Proof(NamedTuple):
     """The salts and commitments that an entry contains, in hexadecimal, by the names of the fields.
 
-    With `is_older`, `commitments` has the commitments to all fields. Otherwise it has only those whose value is not in
-    the entry.
+    With `is_older`, `commitments` has the commitments to all fields. Otherwise it has only the commitments to fields
+    whose value is not in the entry.
     """
 
     salts: dict[str, str]

@@ -40,7 +40,7 @@ _NEEDED = (
 
 
 class Changed(NamedTuple):
-    """A memory that got a new version: its path, and its text (the id of the text's row), before and after.
+    """A memory that got a new version: its path and its text, before and after. A text is the id of the text's row.
 
     After a deletion, `text` and `path` are None.
     """

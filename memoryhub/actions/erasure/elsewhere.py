@@ -37,7 +37,8 @@ MOST_SPELLINGS = 100
 """The most spellings that can be chosen at once; after their erasure, another search finds the rest."""
 
 MOST_NEAR = 12
-"""The most near spellings of a store: first the other forms of names, then those in most places."""
+"""The most near spellings of a store: first the other forms of names, then the spellings that are in the most
+places."""
 
 
 def _agents(store_id: str) -> models.QuerySet[Agent]:

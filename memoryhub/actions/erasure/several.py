@@ -27,7 +27,7 @@ MOMENT = 10
 """The number of characters of an id that encode only its time."""
 
 MOST_READ = 1_000
-"""The most receipts that are read to find those of a group. They were written after the group began."""
+"""The most receipts that are read to find the receipts of a group: those that were written after the group began."""
 
 
 class How(enum.Enum):

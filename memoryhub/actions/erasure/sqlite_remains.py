@@ -36,8 +36,10 @@ BYTES_A_SECOND = 80_000_000
 
 _one_at_a_time = threading.Lock()
 _rewritten: dict[str, datetime] = {}
-"""{"since": the redaction after which this process has rewritten the file}. If a reader still uses the log, only the
-log has to be emptied again, and the file needs no second rewrite."""
+"""{"since": the time of the redaction after which this process has rewritten the file}.
+
+If a reader still uses the log, only the log has to be emptied again, and the file needs no second rewrite.
+"""
 
 
 class NotScrubbed(Exception):

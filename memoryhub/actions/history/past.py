@@ -8,11 +8,11 @@ from memoryhub.actions.core import sql
 from memoryhub.models import MemoryVersion
 
 LOOK = 256
-"""The most versions under a directory that are searched for a current one. With more, the result is UNKNOWN."""
+"""The most versions under a directory that are searched for a current one. If there are more, the result is UNKNOWN."""
 
 
 FEW = 5_000
-"""Up to this entry seq, all versions are read: so few versions cost less than skipping."""
+"""If the seq is at most this, all versions are read: reading so few costs less than searching from name to name."""
 
 THERE, UNKNOWN = "there", "unknown"
 

@@ -26,7 +26,7 @@ class History:
     """A memory's history, replayed step by step: as it was, and without the undone versions."""
 
     real: State | None  # as it was: the last state in which the memory existed (None: never)
-    left: State | None  # the same without the undone versions
+    left: State | None  # the same state of the history without the undone versions
     real_is_there: bool
     left_is_there: bool
     memory: Memory

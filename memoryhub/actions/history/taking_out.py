@@ -21,8 +21,8 @@ from memoryhub.pure.text.line_removal import without_lines
 class TakeOut:
     """A plan that removes the lines with a finding's value from its memory."""
 
-    change: Change  # of that memory
-    rest: Plan  # for the other memories with undone versions
+    change: Change  # the change of that memory
+    rest: Plan  # the plan for the other memories with undone versions
     text: str  # the memory's text after the undos
     lines: tuple[int, ...]  # the lines of `text` to remove
     emptied: tuple[str, ...]  # the unreviewed versions of which no line is left

@@ -16,10 +16,10 @@ from memoryhub.pure.text.diffs import counts_within
 from memoryhub.pure.text.matching import Work
 
 PLAN_WORK = 2_000_000
-"""The most work for all merges of one plan, in units of matching.Work: some seconds. If the store has changed just
-before it is locked, the plan is made while other writers wait (`history.ahead`).
+"""The most work for all merges of one plan, in units of matching.Work: some seconds.
 
-Work is counted, not timed, so that the applied plan equals the shown one. For memories beyond it, no lines are undone:
+If the store has changed just before it is locked, the plan is made while other writers wait (`history.ahead`). Work is
+counted, not timed, so that the applied plan equals the shown one. For memories beyond this limit, no lines are undone:
 a person keeps the memory or restores its earlier state.
 """
 

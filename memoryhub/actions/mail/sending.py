@@ -14,7 +14,7 @@ DELAYS = (1, 5, 15, 60, 240)
 """Minutes until the next try of a message, after each failure; after that, always the last of these delays."""
 GIVE_UP = timedelta(days=3)
 KEPT = timedelta(days=7)
-"""How long a message is tried, and how long the row of one that was sent or has failed is kept."""
+"""How long a message is tried, and how long the row of a message that was sent or has failed is kept."""
 
 
 def claim(at: datetime, most: int = 20) -> Sequence[Mail]:

@@ -104,8 +104,8 @@ class Outcome(NamedTuple):
 
     text: str  # the answer
     ok: bool  # False if the answer is an error
-    seq: int  # of the call's entry
-    usage: Usage  # of the store after the call
+    seq: int  # the seq of the call's entry
+    usage: Usage  # the usage of the store after the call
     replayed: bool = False  # the call was a repetition
     viewed: Viewed | None = None  # set for a view, if the store shows agents their proposed changes
 

@@ -18,13 +18,15 @@ Place = tuple[str, str, date]
 """The ids of a store and of a key, and a day (UTC)."""
 
 _counts: dict[Place, tuple[int, datetime]] = {}
-"""{place: (number of calls that were refused since they were last written, time of the last one)}. Only valid keys are
-counted."""
+"""{place: (number of refused calls that are not written to the rows yet, time of the last of them)}.
+
+Only valid keys are counted.
+"""
 _lock = threading.Lock()
 
 
 def note(store_id: str, key: str, calls: int, at: datetime) -> None:
-    """In the memory of this process, count refused calls of a key."""
+    """Count refused calls of a key. The counts stay in this process until `write` adds them to the rows."""
     with _lock:
         _add((store_id, key, at.astimezone(UTC).date()), calls, at)
 

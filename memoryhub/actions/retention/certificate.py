@@ -134,7 +134,10 @@ def _processing(store_id: str, at: datetime) -> dict[str, Any]:
 
 
 def _rest(store_id: str) -> dict[str, Any]:
-    """Return, for each of the trash, the old versions and the audit entries, the number and the time of the oldest."""
+    """Return the number of items, and the time of the oldest one, for each of three kinds.
+
+    The kinds are memories in the trash, old versions and audit entries.
+    """
     trash = Memory.objects.in_trash().filter(store=store_id)
     old = MemoryVersion.objects.filter(store=store_id, superseded_seq__isnull=False)
     audited = AuditChain.objects.get(pk=store_id)

@@ -149,7 +149,8 @@ def _reverted(store_id: str, seq: int, details: dict[str, Any]) -> Collection[st
 
 
 def _known(store_id: str, versions: Iterable[str], seq: int) -> list[tuple[str, str, str | None]]:
-    """Return (memory, version, state) of the versions older than the entry `seq`, and of removed ones."""
+    """Return (memory, version, state) of the versions older than the entry `seq`, and of the versions that were
+    removed."""
     found: list[tuple[str, str, str | None]] = []
     for part in in_parts(versions):
         rows = MemoryVersion.objects.among(store_id, part).filter(seq__lt=seq)

@@ -54,7 +54,10 @@ class Actor:
 
     @classmethod
     def system(cls, label: str) -> "Actor":
-        """Return the actor for acts of the hub itself, or of someone who has not signed in. `label` is its name."""
+        """Return the actor for acts of the hub itself, or of someone who has not signed in.
+
+        `label` is the name of the actor.
+        """
         return cls(ActorKind.SYSTEM.value, None, None, label)
 
     @classmethod

@@ -28,7 +28,7 @@ class Command:
     counts: str = ""  # the field of the input whose values `several` counts
     scope: Scope = Scope.STORE
     event: str = ""  # the webhook event of a success
-    # further webhook events, by the field of the input with their version ids
+    # {field of the input that names versions: a further webhook event for these versions}
     also: Mapping[str, str] = field(default_factory=dict)
     # An agent can send any text as a command.
     by_agents: bool = False

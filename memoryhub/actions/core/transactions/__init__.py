@@ -164,7 +164,8 @@ class NotTogether(BaseException):
     def __init__(self, cause: BaseException | None = None) -> None:
         super().__init__(str(cause))
         self.cause = cause
-        """The error that the request failed with; None if it did nothing yet and is too much work for the committer."""
+        """The error with which the request failed; None if the request has done nothing yet, but is too much work for
+        the committer."""
 
 
 class _Request(_Job[T]):

@@ -12,7 +12,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 SHORT, LONG = 0.025, 0.3
-"""Seconds after which a transaction of work that gives way begins no further item: while others write, and
+"""Seconds after which a transaction of work that gives way begins no further item: SHORT while others write, LONG
 otherwise."""
 RECENT = 1.0
 """Others count as writing for this many seconds after one of them began to write."""

@@ -14,7 +14,7 @@ SLOW = 0.05
 LEAST = 0.001
 """The least time, in seconds, that a turn counts, until its real duration is known."""
 SLOW_AT_ONCE = 2.0
-"""Seconds of slow jobs that a key may run in a row; after that it rests after each of them."""
+"""Seconds of slow jobs that a key may run in a row; after that, the key rests after each slow job."""
 SLOW_SHARE = 0.2
 """The share of the time that a key may use for slow jobs in the long run."""
 LONGEST_REST = 5.0
@@ -40,7 +40,8 @@ class Lines(Generic[T]):
         self._at_once: Counter[object] = Counter()
         self._had: dict[object, float] = {}
         self._slow: dict[object, float] = {}
-        """{key: the time on the monotonic clock until which a slow job of the key counts as slow}."""
+        """{key: the time on the monotonic clock at which its slow jobs so far are no more than SLOW_SHARE of
+        the time}."""
         self._slow_last: set[object] = set()
         self._resting: dict[object, float] = {}
         """{key: the time on the monotonic clock when the key's rest ends}."""

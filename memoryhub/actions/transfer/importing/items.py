@@ -20,8 +20,10 @@ from memoryhub.pure.transfer.bundle import Author, Bundle, BundledMemory, Bundle
 from memoryhub.pure.transfer.reading import Read
 
 MOST_GAPS, MOST_GAPS_IN_ALL = 2_000, 100_000
-"""The most removed versions of the source whose numbers stay reserved: of one memory, and of an import. A row is
-written for each. The versions of a memory with more of them are renumbered."""
+"""The most removed versions of the source whose numbers stay reserved: of one memory, and of an import.
+
+A row is written for each of them. The versions of a memory that lacks more are numbered again.
+"""
 MOST_HISTORY = 256 * 1024 * 1024
 """The most bytes of one memory's texts as they are kept for the preview. No database keeps a much longer value."""
 
