@@ -1,6 +1,6 @@
 """Acts that need a second person: one person asks, and another one allows or refuses.
 
-After that, the first person does the act in its usual form, with exactly the fields that the second person has seen.
+After that, the first person does the act with its own form, with exactly the fields that the second person has seen.
 """
 
 import base64
@@ -83,7 +83,7 @@ class Content:
     answer: str = ""
 
     def digest(self, act: str, path: str) -> str:
-        """Return the commitment to the content, the act and the path of its form."""
+        """Return the commitment to the content, to the act, and to the path of the act's form."""
         covered = json.dumps([act, path, self.fields, self.words, self.reason])
         return chain.commit(bytes.fromhex(self.salt), covered)
 

@@ -114,7 +114,8 @@ def refuse(email: str, *, address: str, at: datetime) -> None:
 def enter(user: User, *, address: str, at: datetime, unnamed: str = "") -> None:
     """Sign in a person. The caller has checked who the person is.
 
-    `unnamed` is a claim that the identity provider left out; the entry names it.
+    `unnamed` is a claim that the identity provider left out, so that roles stayed as they were. The entry names this
+    claim.
     """
     with writing():
         _enter(user, address, at, unnamed)

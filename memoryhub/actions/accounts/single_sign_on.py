@@ -51,7 +51,7 @@ class Known:
 
 
 def enter(known_as: Known, grants: Collection[Grant], *, address: str, at: datetime) -> User:
-    """Sign in the person whom the provider names, with the roles of their groups. Raises NotAdmitted."""
+    """Sign in the person whom the provider names, with the roles that their groups give. Raises NotAdmitted."""
     try:
         user = _person(known_as, grants, at)
         if not user.is_active or not known_as.is_active:

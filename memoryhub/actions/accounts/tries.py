@@ -107,7 +107,10 @@ def of_second(user_id: str) -> list[Counter]:
 
 
 def of_provider(address: str) -> list[Counter]:
-    """Return the counters for answers of the identity provider, each of which costs requests to it."""
+    """Return the counters for answers of the identity provider.
+
+    For each answer, the hub sends requests to the provider.
+    """
     return [Counter(_id("provider", network_of(address)), NETWORK, False)]
 
 

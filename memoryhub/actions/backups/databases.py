@@ -32,9 +32,9 @@ class Failed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The result of verifying the audit: how many entries are correct, and the problem as a sentence ("": none).
+    """The result of verifying the audit: how many entries are correct, and the problem as a sentence ("": no problem).
 
-    The problem is an error in the audit, or the reason why it could not be verified.
+    The problem is an error in the audit, or the reason why the audit could not be verified.
     """
 
     entries: int

@@ -38,7 +38,7 @@ class Keys:
 
 
 class _Noting:
-    """A writable object over a file, which keeps the OSError of a failed write."""
+    """A writable object over a file. It keeps the OSError of a failed write."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self.stream = stream

@@ -135,7 +135,7 @@ def finish(act: Act, name: str, *, accept: bool) -> Verdict:
 def place(unpacked: Unpacked) -> bool:
     """Move the unpacked files into the data directory, the database last.
 
-    Return whether the hub already had checkpoints: then those of the backup are left out.
+    Return whether the hub already had checkpoints: then the checkpoints of the backup are left out.
     """
     directory: Path = settings.DATA_DIR
     written: Path = settings.MEMORYHUB_CHECKPOINT_FILE

@@ -104,7 +104,7 @@ class State:
         return after or AT_ONCE
 
     def is_running(self, now: datetime) -> bool:
-        """Return whether a backup has begun and has neither ended nor failed, as far as its state says."""
+        """Return whether a backup has begun and has neither ended nor failed, according to this state."""
         has_ended = self.begun_at is None or (self.at is not None and self.at >= self.begun_at)
         return not has_ended and not self.problem and now - (self.begun_at or now) < AGAIN
 

@@ -28,7 +28,7 @@ class Target(Protocol):
 
 
 class Directory:
-    """A directory as the place of backups. A file is renamed when it is complete."""
+    """A directory as the place of backups. A file is written under another name, and renamed when it is complete."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

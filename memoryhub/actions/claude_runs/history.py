@@ -16,8 +16,10 @@ from memoryhub.pure.protocol import results
 from memoryhub.pure.protocol.kinds import is_no_error
 
 Exact = Mapping[str, tuple[dict[str, Any], str, bool]]
-"""{id of a call: (its input, its answer, whether the answer is an error)} for the calls of this process, as they
-were."""
+"""{id of a call: (its input, its answer, whether the answer is an error)}, for the calls that this process ran.
+
+The values are as they were, not as the audit stores them.
+"""
 
 
 def messages_of(run: ClaudeRun, exact: Exact, before: int | None = None) -> list[dict[str, Any]]:

@@ -194,7 +194,7 @@ def _open(store: Tree, run: ClaudeRun, wanted: Sequence[tuple[Made, Wanted]], pr
 
 
 def session_of(run: ClaudeRun) -> str | None:
-    """Return the id of the session of a run's calls, or None if it made none yet."""
+    """Return the id of the session of a run's calls, or None if the run has made no call yet."""
     return Session.objects.filter(agent=run.agent, name=run.session_name).values_list("pk", flat=True).first()
 
 

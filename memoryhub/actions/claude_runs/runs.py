@@ -20,7 +20,8 @@ from memoryhub.pure import ids
 from memoryhub.pure.conversation.options import Options
 
 MOST_COPIES = 10
-"""The most throw-away copies of a store. For another one, the copy of the run that ended first is deleted."""
+"""The most throw-away copies of a store. Before another copy is made, the copy of the run that ended first is
+deleted."""
 LONGEST_TEXT = 100_000
 """The most characters of a task, a system prompt or a message."""
 _LONGEST_NAME = 80

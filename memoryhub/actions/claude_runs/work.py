@@ -105,7 +105,10 @@ def is_stopped(run_id: str, worker: str) -> bool:
 
 
 def may_go_on(run: ClaudeRun) -> bool:
-    """Return whether the person who started the run (for a dream: the key) may still run Claude on its store."""
+    """Return whether the person who started the run may still run Claude on the run's store.
+
+    For a dream, return whether its key may still dream there.
+    """
     dream: Any = run.dream
     if dream is not None:
         return configuration.may_dream(run.key, run.store_id, timezone.now(), updates=dream["updates"])

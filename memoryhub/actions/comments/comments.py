@@ -126,7 +126,7 @@ def delete(store_id: str, comment_id: str, act: Act, *, of_others: bool) -> Done
 
 
 def withdraw(store_id: str, comment_id: str, act: Act, *, of_others: bool) -> Done:
-    """Take back the note to an agent that a comment is, if it was not delivered yet. The comment stays.
+    """Keep a comment from being delivered as a note to an agent, unless it was delivered already. The comment stays.
 
     With `of_others`, another person than the actor may be the author of the comment. Raises NoSuchComment, NotTheAuthor
     and ToolError.

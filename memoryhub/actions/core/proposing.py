@@ -42,7 +42,7 @@ class Wanted(NamedTuple):
 
 
 def propose(store: Tree, rule: PathRule, changes: Sequence[Wanted]) -> NoReturn:
-    """Add changes that a path rule holds back to the open proposal of the session, or to a new one.
+    """Propose changes that a path rule holds back: add them to the open proposal of the session, or to a new one.
 
     After that, raises ProposedByRule, the answer of the call. The call's entry then seals the rows. Nothing is stored
     if a hold or a limit forbids it (ToolError) or the disk is full (DiskFull).

@@ -30,7 +30,7 @@ class StoredMemory(NamedTuple):
 
 
 def with_its_findings(store_id: str, row: sql.Row) -> StoredMemory:
-    """Return the memory of a row of `sql.MEMORY_AT`, which also says whether the memory has findings."""
+    """Return the memory of a row of `sql.MEMORY_AT`. The row also says whether the memory has findings."""
     memory = StoredMemory(*row)
     if memory.has_findings is not None:
         sql.know((sql.HAS_FINDING, (store_id, memory.id)), [(1,)] if memory.has_findings else [])

@@ -21,7 +21,7 @@ _OWN = (*places.GROWING, *places.PLAIN, *places.PLAIN_JSON, *places.COPIES)
 def begin(store_id: str, terms: Sequence[str], found: int, act: Act) -> int:
     """Write the entry of the collection, and return its seq. Call it before any text is handed out.
 
-    The entry has the number of the `terms`, and how many places contain one (`found`), but no text. Raises
+    The entry has the number of the `terms`, and how many places contain one of them (`found`), but no text. Raises
     tree.NoSuchStore.
     """
     with tree.locked(store_id, act) as store:

@@ -34,7 +34,7 @@ from memoryhub.pure.text.name_forms import NameForms
 from memoryhub.pure.text.spellings import NearSpellings, Spellings
 
 MOST_SPELLINGS = 100
-"""The most spellings that can be chosen at once; after their erasure, another search finds the rest."""
+"""The most spellings that can be chosen at once. After their erasure, another search finds further spellings."""
 
 MOST_NEAR = 12
 """The most near spellings of a store: first the other forms of names, then the spellings that are in the most

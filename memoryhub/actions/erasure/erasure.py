@@ -32,7 +32,7 @@ COMPARED = ["case", "width", "accents", "Unicode form", "unseen characters", "sp
 """The differences that are ignored when spellings are compared."""
 
 MOST_TOLD = 100
-"""The entry's input lists the newest versions, before and after, of at most this many memories."""
+"""The entry's input lists, for at most this many memories, the newest version before and after the erasure."""
 
 
 @dataclass(frozen=True, slots=True)

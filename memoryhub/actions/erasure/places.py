@@ -162,7 +162,7 @@ def _where(rows: models.QuerySet[Any], column: str, texts: Sequence[str]) -> Ite
 
 
 def _of_newer(column: str) -> Callable[[models.QuerySet[Any], str, int], models.QuerySet[Any]]:
-    """Return a `since` filter, which keeps the rows whose ids are in this column of newer versions."""
+    """Return a `since` filter: it keeps the rows whose ids are in this column of versions that newer entries made."""
     return lambda rows, store_id, after: rows.filter(
         pk__in=MemoryVersion.objects.filter(store_id=store_id, seq__gt=after).values(column)
     )
@@ -329,5 +329,5 @@ def saved_views(store_id: str, terms: Terms, *, whole_hub: bool) -> list[SavedVi
 
 
 def views_within(store_id: str, *, whole_hub: bool) -> models.QuerySet[SavedView]:
-    """Return the views of a store; with `whole_hub` also those that belong to no store."""
+    """Return the views of a store; with `whole_hub`, also the views that belong to no store."""
     return SavedView.objects.filter(Q(store_id=store_id) | Q(store=None) if whole_hub else Q(store_id=store_id))

@@ -44,7 +44,7 @@ def redact_version(store_id: str, version_id: str, act: Act) -> MemoryVersion:
 
 
 def redact_on(store: Tree, version_id: str) -> tuple[MemoryVersion, Record | None]:
-    """Redact a version of a locked store, as `redact_version` does. Return the version and its entry's record.
+    """Redact a version of a locked store, as `redact_version` does. Return the version and the record for its entry.
 
     The record is None if the version was already redacted. Call `sqlite_remains.scrub_small` after the commit.
     """

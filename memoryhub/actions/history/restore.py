@@ -60,7 +60,11 @@ def _was_removed(memory: Memory, seq: int) -> bool:
 
 
 def _states(store_id: str, seq: int, ids: list[str]) -> dict[str, tuple[MemoryVersion | None, list[MemoryVersion]]]:
-    """Return {memory: (version after the entry `seq` or None, newest later versions)}."""
+    """Return {memory: (version, later)}.
+
+    `version` is the version that was current right after the entry `seq`, or None. `later` are the newest later
+    versions.
+    """
     found: dict[str, tuple[MemoryVersion | None, list[MemoryVersion]]] = {}
     versions = MemoryVersion.objects.filter(store_id=store_id, memory_id__in=ids)
     newest = versions.filter(seq__gt=seq, number__gt=F("memory__version_count") - MOST_LATER)

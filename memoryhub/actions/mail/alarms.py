@@ -37,13 +37,13 @@ ONCE = (WEBHOOK,)
 
 
 def look(at: datetime) -> None:
-    """Note which alarms last, for webhooks and e-mail. Do nothing if neither is used for alarms."""
+    """Note, for webhooks and e-mail, which alarms there are now. Do nothing if neither is used for alarms."""
     if outbox.is_on() or any(EVENTS & set(one.events) for one in Webhook.objects.active().filter(store=None)):
         put_due(at)
 
 
 def put_due(at: datetime) -> None:
-    """Store which alarms are new, raised or over, and put e-mails about raised ones into the outbox.
+    """Store which alarms are new, raised or over, and put e-mails about raised alarms into the outbox.
 
     An alarm is raised when it has lasted for LASTS. Its e-mails are repeated after each AGAIN, unless its kind is in
     ONCE.
@@ -69,7 +69,7 @@ def put_due(at: datetime) -> None:
 
 
 def lasting(at: datetime) -> Iterator[str]:
-    """Yield the keys of the alarms that last at a moment. A key names the kind of the alarm, then its subject."""
+    """Yield the keys of the alarms that there are at a moment. A key names the kind of the alarm, then its subject."""
     yield from _work(at)
     last = runs.last()
     if last is not None and not last.ok:

@@ -257,7 +257,10 @@ def _whole(store: tree.Tree, command: Command | ToolError, answer: str, input: M
 
 
 def count(store: tree.Tree, key: str, counts: int) -> int | NotRun | None:
-    """Count calls of a key. Return its calls in the last minute (None: calls are not limited), or a refusal."""
+    """Count calls of a key.
+
+    Return how many the key made in the last minute (None: calls are not limited), or a refusal.
+    """
     window = _window(store, key, counts)
     return window if isinstance(window, NotRun) else _note_calls(store, key, window)
 

@@ -48,7 +48,10 @@ def of_call(store: Tree, record: Record, input: Mapping[str, Any], text: str) ->
 
 
 def _masked(store: Tree, value: Any) -> Any:
-    """Return a value of an input, masked. A new text that was screened before stays as it was masked then."""
+    """Return a value of an input, masked.
+
+    For a new text that the act has already screened, return the masked text of that screening.
+    """
     if store.masked is not None and value is store.masked[0]:
         return store.masked[1]
     return store.ruling.masked_in(value)

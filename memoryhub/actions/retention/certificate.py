@@ -1,6 +1,7 @@
 """Certificates of retention. They show that nothing is left which a store's policies should have removed.
 
-Overdue items are counted as a run removes them. The oldest times are read from the rows, without the code of the runs.
+Overdue items are counted in the same way as a run removes them. The oldest times are read from the rows, without the
+code of the runs.
 """
 
 from collections import Counter

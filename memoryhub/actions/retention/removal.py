@@ -121,11 +121,11 @@ def drop_texts(store: Tree, memory_id: str, texts: set[str]) -> int:
 
 
 def remove_entries(chain_id: str, up_to: int, act: Act, *, of_copy: bool = False) -> int:
-    """Remove the oldest entries of a chain up to the seq `up_to`, at most MOST_ENTRIES; return how many.
+    """Remove the oldest entries of a chain up to the seq `up_to`, at most MOST_ENTRIES; return how many were removed.
 
-    The newest entry stays, and those that are still needed. In a throw-away copy (`of_copy`), only the newest entry
-    stays. A closed proposal is removed with the entry that closed it. Each call is one transaction with one entry; call
-    it again until it returns 0. The chain then starts at a signed checkpoint.
+    The newest entry stays, and so do the entries that are still needed. In a throw-away copy (`of_copy`), only the
+    newest entry stays. A closed proposal is removed with the entry that closed it. Each call is one transaction with
+    one entry; call it again until it returns 0. The chain then starts at a signed checkpoint.
     """
     with writing():
         head = audit.lock_hub() if chain_id == HUB else tree.lock(chain_id, act).head

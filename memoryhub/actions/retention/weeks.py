@@ -59,7 +59,7 @@ def coming_first(
 ) -> list[Soon]:
     """Return the memories that expire first after the moment `at`, at most `most`.
 
-    With `policy_id`, only those of this policy are returned.
+    With `policy_id`, only memories that expire by this policy are returned.
     """
     rules = Rules.of(store_id, at, policies)
     going = any(policy.expires for policy in rules.policies if policy_id in (None, policy.id))

@@ -30,7 +30,7 @@ class StoreSettings:
     mails_comments: bool = False
     records_views: bool = False
     limits: Mapping[str, int | None] = field(default_factory=dict)
-    """Limits by column; a missing one counts as None."""
+    """Limits by column; a missing limit counts as None."""
 
     @classmethod
     def of(cls, store: MemoryStore) -> "StoreSettings":

@@ -1,4 +1,4 @@
-"""The audit stream: which entries have been written to it, which are next, and which process writes them.
+"""The audit stream: which entries have been written to it, which entries are next, and which process writes them.
 
 Entries are written before the cursor of their chain moves. So after a crash, some entries are written again, but none
 is left out. The stream has no entries of throw-away copies.

@@ -1,7 +1,7 @@
 """The filters of the audit, and a search in one chain, with a limited amount of work.
 
-With several filters, the rarest one that has an index selects the entries to check. A search ends when it has enough
-results or has checked enough entries, and returns the last seq that it checked.
+With several filters, the one that has an index and matches the fewest entries selects the entries to check. A search
+ends when it has enough results or has checked enough entries, and returns the last seq that it checked.
 """
 
 from __future__ import annotations

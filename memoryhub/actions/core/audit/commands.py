@@ -374,12 +374,12 @@ _ALL = (
 
 COMMANDS = {command.name: command for command in _ALL}
 BY_AGENTS = tuple(command.name for command in _ALL if command.by_agents)
-"""The commands that agents can give. They change memories, and nothing else that a plan reads."""
+"""The commands that agents can give. They change memories, and nothing else on which a plan depends."""
 EVENTS = {command.name: command.event for command in _ALL if command.event}
 """The webhook event of each command. Events for changed memories are made from versions, and are not listed here."""
 
 FURTHER_EVENTS = {command.name: command.also for command in _ALL if command.also}
-"""The further events of commands, by the fields of the input that name their versions."""
+"""{command: its further webhook events, by the fields of the input that name versions}."""
 
 
 def of(scope: Scope) -> tuple[str, ...]:

@@ -264,7 +264,7 @@ def _rows_sealed_in(chain_id: str, first: int, last: int) -> Iterator[list[Seal]
 
 
 def _superseded(known: Sequence[Seal], chain_id: str, last: int) -> list[Seal]:
-    """Return the seals of a row that are no longer needed once the entries up to `last` are removed."""
+    """Return those of a row's seals `known` that are no longer needed once the entries up to `last` are removed."""
     old = [seal for seal in known[:-1] if seal.chain == chain_id and seal.seq <= last]
     newest = known[-1]
     if newest.digest is None and len(old) == len(known) - 1 and newest.chain == chain_id and newest.seq <= last:

@@ -87,9 +87,9 @@ class Holds:
         return self.fixes(memory_id, path) or self._left(path, new_path)
 
     def stops_return(self, memory_id: str, path: str, new_path: str) -> Hold | None:
-        """Return the legal hold that forbids the return of a memory from the trash, or None. `path` is in the trash.
+        """Return the legal hold that forbids the return of a memory from the trash, or None.
 
-        Such a hold freezes the memory, or covers `path` but not `new_path`.
+        `path` is the memory's path in the trash. Such a hold freezes the memory, or covers `path` but not `new_path`.
         """
         return self.stops_changes(memory_id, path) or self._left(path, new_path)
 

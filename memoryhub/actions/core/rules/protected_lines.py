@@ -23,7 +23,9 @@ there are more, only the first and the last text are compared."""
 
 LINES_SEARCHED, PAIRS_SEARCHED = 100_000, 50_000
 """The most work that one act spends on comparing texts for all rules: other writers of the memory store wait for it.
-With too little, more lines count as protected."""
+
+If this is not enough work, more lines count as protected.
+"""
 
 _NAMED = Statement("select memory_id, number, text_id from memoryhub_memoryversion where store_id = %s and id = %s")
 _LATER = Statement(

@@ -1,4 +1,4 @@
-"""Finds out which memories an agent sees, where path rules hide some memories from the agent."""
+"""Finds out which memories an agent sees in a memory store whose path rules hide some memories from the agent."""
 
 from datetime import UTC, date, datetime
 

@@ -1,7 +1,7 @@
 """Runs the hub's SQL on the driver's own connection, inside the transaction that Django has opened.
 
-On PostgreSQL, each wait is a round trip. So the reads of an act are sent together (`ask_ahead`). Its writes wait for
-the next read or for the commit (`commit`). SQLite has no server, so each statement runs at once.
+On PostgreSQL, each wait is a round trip. So the reads of an act are sent together (`ask_ahead`), and the writes of an
+act wait for the next read or for the commit (`commit`). SQLite has no server, so each statement runs at once.
 """
 
 import re
@@ -49,7 +49,8 @@ def connect() -> None:
 
 
 def first(statement: Statement, *values: object) -> Row | None:
-    """Return the first row of the first read of a request, or None. On PostgreSQL, the read tests the connection."""
+    """Return the first row of the first read of a request, or None. On PostgreSQL, this read also tests the
+    connection."""
     if not _SQLITE and connections[DEFAULT_DB_ALIAS].connection is None:
         found = pooled.ask(connect, statement.text, values)
         if found is not None:

@@ -259,8 +259,8 @@ watch = Watch(tidy_up)
 def together(work: Callable[[], T], whose: object = None) -> T:
     """Run work that uses `writing`, and return its result after its commit. `whose` is the id of the calling key.
 
-    If the committer runs, it commits all queued work in one transaction. Work must be repeatable: if one piece fails,
-    all are run again, each in its own transaction. A database error fails all.
+    If the committer runs, it commits all queued work in one transaction. Work must be repeatable: if one piece of work
+    fails, all pieces are run again, each in its own transaction. If the database has an error, all pieces fail.
     """
     if not _committer_runs.is_set() or getattr(_thread, "is_committer", False):
         return work()

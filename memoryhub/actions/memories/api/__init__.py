@@ -267,7 +267,7 @@ def _changed(
 
 
 def _is_so(store: Tree, memory: StoredMemory, path: str, content: str | None) -> bool:
-    """Return whether a memory already has the path, and the text after masking (None: any text)."""
+    """Return whether a memory already has the path and, after masking, the text (None: any text)."""
     if path != memory.path:
         return False
     try:
@@ -303,7 +303,7 @@ def _write(store: Tree, memory: StoredMemory, path: str, screened: Screened) -> 
 
 
 def _require_may_move(store: Tree, memory: StoredMemory, path: str) -> PathRule | None:
-    """Return the rule by which the move may only be proposed, or None. Raises ToolError if it is refused."""
+    """Return the rule by which the move may only be proposed, or None. Raises ToolError if the move is refused."""
     old = memory.path
     if path.startswith(old + "/"):
         raise PathConflict(results.inside_itself(old, path), old, memory.id)

@@ -37,7 +37,7 @@ def restore_version(store_id: str, version_id: str, path: str | None, asked: Ask
 
 
 def _require_place(store: Tree, version: MemoryVersion, path: str | None) -> None:
-    """Raise ToolError if `path` is not the live memory's path, or is not free for a deleted memory."""
+    """Raise ToolError if `path` is not the path of the live memory, or if the path for a deleted memory is not free."""
     tree.require_active(store)
     live = tree.memory_by_id(store, version.memory_id)
     place = path or version.path

@@ -289,7 +289,7 @@ def _within_time(store_id: str, wanted: Wanted) -> _Part:
 
 
 def _by_author(store_id: str, wanted: Wanted, author: Author) -> _Part:
-    """Return the versions that an author wrote in this hub; for a key, those of all keys of its agent."""
+    """Return the versions that an author wrote in this hub; for a key, the versions of all keys of its agent."""
     column, value = _index_of(author)
     if value is None:
         return _Part([], None)

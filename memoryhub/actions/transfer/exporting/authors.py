@@ -56,7 +56,7 @@ class Authors:
 
 
 def _has_note(version: MemoryVersion) -> bool:
-    """Return whether the note of a version's entry is that of its deletion."""
+    """Return whether a version is a deletion to which the note of its entry belongs."""
     is_last = version.superseded_seq != version.seq
     return version.operation == Operation.DELETED and version.redacted_at is None and is_last
 

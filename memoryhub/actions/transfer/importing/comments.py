@@ -60,7 +60,7 @@ def write(store: Tree, memory: str, threads: Sequence[dict[str, Any]], texts: Ca
     """Write the conversations about a new memory, in the transaction of its entry; return the number of comments.
 
     `texts` returns the text of a version, by number. No one is notified, and no agent reads these comments. They belong
-    to no person of this hub. A conversation about lines that the text lacks is about the whole memory.
+    to no person of this hub. If the text lacks the lines of a conversation, the conversation is about the whole memory.
     """
     rows: list[Comment] = []
     for thread in threads:

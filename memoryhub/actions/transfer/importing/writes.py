@@ -257,7 +257,7 @@ class _History:
         )
 
     def _text(self, version: MemoryVersion, content: str) -> None:
-        """Set a version's text. If the previous version has the same text, they share its row."""
+        """Set a version's text. If the previous version has the same text, both versions share the text's row."""
         encoded = content.encode()
         version.size, version.sha256 = len(encoded), hashlib.sha256(encoded).hexdigest()
         if self.last is not None and self.last.text_id and self.last.sha256 == version.sha256:
