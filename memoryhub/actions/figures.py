@@ -254,9 +254,9 @@ PAUSE = timedelta(minutes=5)
 def lists_of(store_id: str, at: datetime) -> dict[str, Any]:
     """Return the lists of a store's memories at a moment. Every live memory of the store is read.
 
-    `unread` has the ids of the memories that no agent ever read. `risky` has the ids of those whose newest version was
-    read and awaits review. `growing` has (id, bytes added in the last GROWING). `largest` and `directories` are the ids
-    for the map. The totals are `unread_count`, `unread_bytes` and `risky_count`.
+    `unread` has the ids of the memories that no agent ever read. `risky` has the ids of the memories whose newest
+    version was read and awaits review. `growing` has (id, bytes added in the last GROWING). `largest` and `directories`
+    are the ids for the map. The totals are `unread_count`, `unread_bytes` and `risky_count`.
     """
     live = Memory.objects.filter(store_id=store_id).live()
     unread = live.filter(read_count=0)

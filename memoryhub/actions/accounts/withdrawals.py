@@ -17,8 +17,10 @@ from memoryhub.models.access import InvitationQuerySet
 
 Keys = Callable[[], Iterable[Key]]
 Webhooks = Callable[[], Iterable[Webhook]]
-"""Functions that return the keys, or the webhooks, that end together with a right of a person. They are called once the
-locks are held, so that nothing is missing that was made just before."""
+"""Functions that return the keys, or the webhooks, that end together with a right of a person.
+
+They are called once the locks are held, so that they also return what was made just before.
+"""
 
 
 def lock_chain_of(store: MemoryStore | None, act: Act) -> audit.ChainHead:

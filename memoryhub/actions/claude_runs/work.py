@@ -252,7 +252,8 @@ def copied(run_id: str, worker: str, seq: int) -> None:
 
 
 def forget(clock: datetime, most: int = 20) -> int:
-    """Delete at most `most` runs that ended more than MEMORYHUB_CLAUDE_DAYS before `clock`. Return how many.
+    """Delete at most `most` runs that ended more than MEMORYHUB_CLAUDE_DAYS before `clock`. Return how many were
+    deleted.
 
     Their events and copies are deleted too. The audit entries of their calls on the store itself stay.
     """

@@ -1,6 +1,6 @@
 """Removes proposed texts together with versions.
 
-These are the texts that became one of the versions, and the texts that were proposed as changes of one.
+These are the texts that became one of the versions, and the texts that were proposed as changes of one of the versions.
 """
 
 import hashlib

@@ -121,7 +121,7 @@ def carry(store_id: str, memory_id: str, removed: Collection[str]) -> list[Findi
     """Move the findings of the versions `removed` to the newest other version that contains the finding's value.
 
     Call it before the versions are removed. Return the open findings whose value is in no other version; pass them to
-    `write` after the act's entry. Only the newest CARRIED versions are searched. If there are older ones, a finding
+    `write` after the act's entry. Only the newest CARRIED versions are searched. If there are older versions, a finding
     whose value is in no searched version stays unchanged.
     """
     own = Finding.objects.of_store(store_id).filter(memory_id=memory_id, version_id__in=removed)

@@ -339,7 +339,9 @@ def add_version(
     text: str | None, size: int | None, sha256: str | None,
 ) -> str:  # fmt: skip
     """Write a memory version, and keep its commitment for the entry; return its id. `text` is the id of its text.
-    `text`, `size` and `sha256` are None without a text. A version by a key awaits review."""
+
+    `text`, `size` and `sha256` are None for a version without a text. A version by a key awaits review.
+    """
     version, salt, kind = ids.new_id(ids.MEMORY_VERSION, tree.at), chain.new_salt(), operation.value
     commitment = chain.version_commitment(
         salt, id=version, memory=memory, number=number, operation=kind, path=path, sha256=sha256,

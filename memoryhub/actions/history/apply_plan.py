@@ -64,8 +64,8 @@ def restore(
 ) -> Done:
     """Restore a memory, a directory (`path`) or the whole store to its state after the entry `seq`.
 
-    `digest` is that of the plan. `memory` and `path` are None for the whole store. Raises PlanChanged (nothing was
-    done), TooMuch, and ToolError, for example if a choice is missing.
+    `digest` is the digest of the plan. `memory` and `path` are None for the whole store. Raises PlanChanged (nothing
+    was done), TooMuch, and ToolError, for example if a choice is missing.
     """
 
     def planned() -> Plan:

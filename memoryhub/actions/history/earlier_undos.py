@@ -19,7 +19,8 @@ MOST_REPLAYED = 1_000
 """The most versions of one memory that are replayed in all: each undo costs a replay of the versions before it."""
 
 Undos = Mapping[str, Collection[str]]
-"""{version that an undo made: the versions of the same memory that it undid}, in order."""
+"""{version that an undo made: the versions of the same memory that it undid}, in the order in which the undos were
+made."""
 
 
 def with_earlier_undos(
@@ -73,7 +74,7 @@ def _undos(steps: Sequence[MemoryVersion], taken: Taken) -> dict[str, Collection
 
 
 def _numbers(memory: Memory, undos: Undos, steps: Sequence[MemoryVersion]) -> list[int]:
-    """Return the numbers of the memory's versions that these undos undid, without those of `steps`."""
+    """Return the numbers of the memory's versions that these undos undid, without the numbers of `steps`."""
     targets = {version for of_undo in undos.values() for version in of_undo} - {step.pk for step in steps}
     of_memory = MemoryVersion.objects.of_memory(memory)
     return [

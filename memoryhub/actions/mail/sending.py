@@ -68,7 +68,7 @@ def _end(mail: Mail, state: MailState, problem: str, at: datetime) -> None:
 
 
 def forget(at: datetime, most: int = 1_000) -> int:
-    """Delete at most `most` messages that ended more than KEPT ago. Return how many.
+    """Delete at most `most` messages that ended more than KEPT ago. Return how many were deleted.
 
     A message ends when it is sent, or has failed for the last time.
     """

@@ -99,7 +99,7 @@ def refuse(store_id: str, number: int, act: Act, *, seen: str, drafts: Sequence[
 
 
 def reopen(store_id: str, number: int, act: Act) -> int:
-    """Open a refused proposal again, or one whose merge has been undone completely. Return the entry's seq.
+    """Open a refused proposal again, or a proposal whose merge has been undone completely. Return the entry's seq.
 
     Raises AlreadyDecided for any other proposal, and if it was decided in another hub. Raises Proposal.DoesNotExist,
     and ToolError if too many proposals are open.

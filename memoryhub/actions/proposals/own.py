@@ -48,7 +48,7 @@ class NotOpen(Exception):
 
 
 class CommentForAgent(NamedTuple):
-    """A comment that people address to the agent. `path` is that of the commented memory (None: the proposal as a
+    """A comment that people address to the agent. `path` is the path of the commented memory (None: the proposal as a
     whole).
 
     `of` is `before` if the comment is on the text before the change, and `proposed` if it is on the proposed text.
@@ -67,8 +67,8 @@ class Own:
     """A proposal with its changes in the order of the calls.
 
     `decision` is the audit entry of the decision; None while the proposal is open, and after the entry was removed. If
-    `with_texts` is False, the contents of the changes were not read. `comments` are those that people address to the
-    agent, oldest first.
+    `with_texts` is False, the contents of the changes were not read. `comments` are the comments that people address to
+    the agent, oldest first.
     """
 
     proposal: Proposal

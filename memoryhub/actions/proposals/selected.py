@@ -28,8 +28,8 @@ WHOLE = Parts()
 class Selected:
     """A plan with only the parts that a person accepts, and the person's choices for it.
 
-    `cut` are the memories whose new text lacks a part of the proposed text. `edited` are those with a text that the
-    person wrote.
+    `cut` are the memories whose new text lacks a part of the proposed text. `edited` are the memories with a text that
+    the person wrote.
     """
 
     plan: Plan

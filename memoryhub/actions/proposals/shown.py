@@ -25,11 +25,11 @@ from memoryhub.pure.text.merging import lines_of
 from memoryhub.pure.text.proposed import OutOfWork, Wish, joined
 
 MOST_NAMED = 20
-"""The most changes that one passage names."""
+"""The most changes that one description names."""
 MOST_CHARACTERS = 4_000
-"""The most characters of the lines in one passage."""
+"""The most characters of the lines in one description."""
 WORK = 100_000
-"""The work for all comparisons of one passage: about a tenth of a second."""
+"""The work for all comparisons of one description: about a tenth of a second."""
 
 
 class _Waiting(NamedTuple):

@@ -149,7 +149,7 @@ def remove_entries(chain_id: str, up_to: int, act: Act, *, of_copy: bool = False
 
 
 def _remove_proposals(chain_id: str, last: int) -> int:
-    """Remove the proposals that entries up to `last` closed, and return how many."""
+    """Remove the proposals that entries up to `last` closed, and return how many were removed."""
     numbers = dict(Proposal.objects.of_store(chain_id).filter(seq__lte=last).values_list("pk", "number"))
     closed, newest = list(numbers), max(numbers.values(), default=0)
     MemoryStore.objects.filter(pk=chain_id, last_removed_proposal__lt=newest).update(last_removed_proposal=newest)

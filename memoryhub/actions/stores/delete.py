@@ -87,7 +87,7 @@ def delete_store(store_id: str, *, act: Act) -> int:
 
 
 def delete_copy(copy_id: str, act: Act) -> None:
-    """Delete a throw-away copy with its audit entries; do nothing if the store is no longer one.
+    """Delete a throw-away copy with its audit entries; do nothing if the store is no longer a copy.
 
     If the original is changed too, lock the original first.
     """
@@ -168,7 +168,7 @@ def _drop(store_id: str, texts: Sequence[str]) -> None:
 def _is_read(store_id: str) -> bool:
     """Return whether the webhooks' reader has read every entry of the store.
 
-    True if neither the store nor the hub has webhooks.
+    True if neither the store nor the hub has an active webhook.
     """
     if not Webhook.objects.active().filter(Q(store=None) | Q(store=store_id)).exists():
         return True

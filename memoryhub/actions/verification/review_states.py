@@ -43,7 +43,7 @@ def states(store_id: str) -> dict[str, str]:
 
 
 def _before(store_id: str) -> Any:
-    """Return the reviews whose entries retention removed, which cannot be checked."""
+    """Return the reviews that cannot be checked, because retention removed their entries."""
     start = AuditChain.objects.filter(pk=store_id).values_list("start_seq", flat=True).first() or 0
     return Review.objects.filter(store_id=store_id, seq__lte=start).order_by("seq", "pk")
 

@@ -62,8 +62,10 @@ def is_audit_key(key: str) -> bool:
 
 
 def accept_secret_key(act: Act) -> bool:
-    """Accept the current SECRET_KEY after a deliberate change: store its digest. Return whether the stored digest was
-    another one."""
+    """Accept the current SECRET_KEY after a deliberate change: store its digest.
+
+    Return whether another digest was stored before.
+    """
     with writing():
         changed = Installation.objects.filter(pk=1).exclude(secret_mark=_secret_mark())
         done = bool(changed.update(secret_mark=_secret_mark()))

@@ -10,7 +10,7 @@ from memoryhub.pure.protocol.errors import ToolError
 WINDOW = 60
 """The length of the window, in seconds, in which a key's calls are counted."""
 LONGEST_DELAY = 60
-"""The count stays right if a call is counted up to this many seconds after a later call."""
+"""A call may be counted up to this many seconds after a later call; the count is still right."""
 
 Seconds = Sequence[tuple[int, int]]
 """(second since 1970, number of calls) for each second with calls, in order."""

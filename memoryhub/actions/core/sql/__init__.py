@@ -96,7 +96,8 @@ def data_version() -> object:
 _DATA_VERSION = Statement("pragma data_version")
 _READ_ONLY = Statement("pragma query_only" if IS_SQLITE else "show transaction_read_only")
 _as_moment = "coalesce({column}, null)"
-"""An expression has no type that SQLite's driver knows; so the value stays in the form of `moment`."""
+"""SQLite's driver converts times in plain columns, but not in expressions; so this expression leaves a time in the form
+of `moment`."""
 CALLER = Statement(
     "select k.id, k.agent_id, a.name, k.access,"
     f" {_as_moment.format(column='k.last_used_at')}, {_as_moment.format(column='k.expires_at')},"

@@ -80,8 +80,8 @@ class Rows:
     def in_order(self, *, history: bool) -> Iterator[WrittenVersion]:
         """Yield versions in the order of their entries.
 
-        With `history`, all versions are included, each with the previous path. Without it, only the newest ones at the
-        export's entry are included.
+        With `history`, all versions are included, each with the previous path. Without `history`, only the versions
+        that were the newest at the export's entry are included.
         """
         wanted = None if self.scope.is_whole else {one.memory for one in self.current(trash=history)}
         rows = MemoryVersion.objects.filter(store_id=self.scope.store, seq__lte=self.scope.seq)

@@ -120,7 +120,8 @@ def _wanted(store: Tree, told: dict[str, Any], here: Here) -> tuple[Wanted, str 
 
 
 def _screened(store: Tree, told: dict[str, Any]) -> str | None:
-    """Return the proposed text in the form in which the store's rules let it be stored; None without a new text.
+    """Return the proposed text in the form in which the store's rules let it be stored; None if the change has no new
+    text.
 
     Raises ToolError if the rules block it.
     """
