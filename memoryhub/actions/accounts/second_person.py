@@ -44,7 +44,7 @@ ACTS = {
 }
 """The acts that cannot be undone, and the acts with which one person could become able to do such acts alone.
 
-All of them require a fresh proof of the person too.
+All of them also require a fresh proof of who the person is.
 """
 
 OF_ADMINISTRATORS = ("delete_store",)

@@ -33,16 +33,16 @@ class Limit(NamedTuple):
 
 
 ONE = Limit(10, 60)
-"""The limit for attempts at one account from one network or known browser, or with one person's second step or current
-password."""
+"""The limit for attempts at one account from one network or known browser, and for attempts of one person with the
+second step or the current password."""
 ACCOUNT = Limit(100, 30)
 """The limit for attempts at one account from all networks, against many networks that guess together."""
 NETWORK = Limit(50, 60)
 """The limit for attempts from one network at all accounts."""
 RESET = Limit(3, 900, first=60)
-"""The limit for e-mails to one address with a link to a new password, so that they do not flood its owner."""
+"""The limit for e-mails about a new password to one address, so that they do not flood its owner."""
 RESETS = Limit(20, 60)
-"""The limit for e-mails with a link to a new password that one network asks for, to all addresses."""
+"""The limit for e-mails about a new password that clients of one network ask for."""
 
 
 class Counter(NamedTuple):

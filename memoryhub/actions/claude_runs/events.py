@@ -66,7 +66,7 @@ def change(run: ClaudeRun, number: int, **columns: Any) -> None:
 
 
 def cut(run: ClaudeRun) -> None:
-    """Mark the events of an answer that broke off as cut.
+    """Mark as cut the events of an answer that broke off.
 
     These are the events after the last complete answer, message, problem or proposal.
     """

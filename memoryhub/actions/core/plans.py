@@ -266,8 +266,7 @@ def _leaves(change: Change) -> bool:
 
 
 def _occupied(store: str, changes: Sequence[Change]) -> set[str]:
-    """Return those target paths of the changes that are taken, because another memory will be at, above or
-    under them."""
+    """Return the target paths that are taken, because another memory will be at, above or under them."""
     wanted = {str(change.then.path) for change in changes if _moves(change)}
     leaving = {change.memory for change in changes if _leaves(change)}
     stays = {str(c.now.path) for c in changes if c.now.is_there and not _leaves(c)}

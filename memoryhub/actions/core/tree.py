@@ -277,7 +277,7 @@ def delete_memories(tree: Tree, path: str, memories: Sequence[StoredMemory]) -> 
 def restore_memory(tree: Tree, memory: StoredMemory, path: str, text: str, size: int, sha256: str) -> str:
     """Move a memory from the trash to a free path. Return the new version's id.
 
-    `text` is the id of the memory's text there.
+    `text` is the id of the text that it has in the trash.
     """
     put(tree, memory, Operation.CREATED, path, text, size, sha256)
     return tree.made[-1].id

@@ -97,7 +97,7 @@ def _findings(memory: Memory, version: MemoryVersion) -> list[tuple[Finding, int
 
 
 def _resolve(store: Tree, found: Sequence[tuple[Finding, int]]) -> None:
-    """Move findings whose value is still in the newest version to that version. Resolve the others."""
+    """Move findings whose value is still in the newest version to that version. Resolve the other findings."""
     for finding, start in found:
         one = Finding.objects.of_store(store.store).filter(pk=finding.pk)
         if start < 0:

@@ -93,7 +93,7 @@ def _policy(policy: Policy, overdue: Mapping[tuple[str, str], int], oldest: Mapp
 
 
 def _left(store_id: str, chooser: Chooser) -> int:
-    """Return how many memories a policy moved to the trash to which no policy applies any more."""
+    """Return how many memories in the trash were moved there by a policy, and are covered by no policy any more."""
     expired = Memory.objects.in_trash().filter(store=store_id, expired_by__isnull=False)
     return sum(chooser.of(path) is None for path in expired.values_list("path", flat=True).iterator(rehearsal.PAGE))
 

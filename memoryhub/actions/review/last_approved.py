@@ -22,9 +22,9 @@ _SETTLED = Q(review_state=None) | Q(review_state=ReviewState.APPROVED)
 class Since:
     """The changes of a memory since its version `base` (None: since the beginning).
 
-    If `is_own`, the person approved `base`. Otherwise, `base` is the last version before the first unreviewed one that
-    someone approved or that needs no review. `count` is the number of versions after `base`. `writers` are the authors
-    of these later versions, the last author first.
+    If `is_own`, the person approved `base`. Otherwise, of the versions before the first unreviewed one, `base` is the
+    last that someone approved or that needs no review. `count` is the number of versions after `base`. `writers` are
+    the authors of these later versions, the last author first.
     """
 
     base: MemoryVersion | None
@@ -71,8 +71,8 @@ def _own(store_id: str, memories: Collection[str], user_id: str) -> dict[str, in
 def _with_settled(store_id: str, memories: Collection[str]) -> Iterable[tuple[str, int, int | None, int]]:
     """Return (memory, newest number, settled number or None, oldest considered number) for each memory.
 
-    The settled number is that of the last version, before the first one that awaits review, that someone approved or
-    that needs no review.
+    The settled version is the last version that someone approved or that needs no review, of those before the first
+    version that awaits review.
     """
     # A version is settled if it was approved or needs no review, and is older than the first one that awaits review.
     of_memory = MemoryVersion.objects.filter(store_id=OuterRef("store_id"), memory_id=OuterRef("pk"))

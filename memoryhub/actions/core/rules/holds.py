@@ -118,8 +118,10 @@ class Holds:
 
 
 def frozen_under(store_id: str, in_force: Holds, path: str) -> tuple[Memory, Hold] | None:
-    """Return the first memory in a directory with a freezing hold on the memory itself, and this hold; None if there is
-    none."""
+    """Return the first memory in a directory that has a freezing hold of its own, and this hold.
+
+    None if no memory in it has one.
+    """
     if not in_force.freezing_memories:
         return None
     frozen = Memory.objects.filter(store_id=store_id, pk__in=in_force.freezing_memories).under(path)

@@ -187,7 +187,7 @@ def view(store: Tree, memory: str, version: str, path: str, content: str) -> Rec
 
 
 def _named(expected: str | None) -> str | None:
-    """Return the name under which an entry records that a digest was `expected`; None if no digest was."""
+    """Return the name under which an entry records that a digest was `expected`; None if no digest was expected."""
     # The digest itself is not recorded, because it could confirm guesses at a text that is redacted later.
     return None if expected is None else "content_sha256"
 

@@ -134,10 +134,9 @@ def _items(store_id: str, wanted: Wanted, shown: Sequence[str], *, more: bool) -
 
 
 def _shown(place: str, start: int) -> str:
-    """Return the direct child of a directory that contains a path: the memory itself, or a directory with a final
-    slash.
+    """Return the direct child of a directory to which `place` belongs: a memory, or a directory with a final slash.
 
-    `start` is where the name of the child begins.
+    `start` is the position in `place` at which the name of the child begins.
     """
     end = place.find("/", start)
     return place if end < 0 else place[: end + 1]
