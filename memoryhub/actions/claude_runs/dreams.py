@@ -96,7 +96,7 @@ def _start(store: Tree, wanted: Wanted, asked: Asked) -> tuple[ClaudeRun | Excep
 
 
 def updates(run: ClaudeRun) -> bool:
-    """Return whether the result of a dream changes its memory store itself, and is not a new store."""
+    """Return whether a dream changes its memory store itself, instead of making a new store."""
     dream: Any = run.dream
     return bool(dream["updates"])
 

@@ -90,7 +90,7 @@ def stop(store_id: str, act: Act) -> None:
 def claim(worker: str, at: datetime) -> ClaudeEvaluation | None:
     """Assign the oldest waiting evaluation to a worker, and return it.
 
-    None if none waits, or if another worker was faster.
+    None if no evaluation waits, or if another worker was faster.
     """
     waiting = ClaudeEvaluation.objects.filter(state=ClaudeRunState.WAITING, store__deleted_at=None)
     first = waiting.order_by("id").first()

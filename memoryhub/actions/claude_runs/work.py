@@ -136,7 +136,7 @@ def hold(run_id: str, worker: str, input_tokens: int, wanted: int) -> int:
 
 
 def _settle(run: ClaudeRun, used: int) -> None:
-    """Count the tokens that an answer used, and release those that were held for it."""
+    """Count the tokens that an answer used, and release the tokens that were held for it."""
     ClaudeRun.objects.filter(pk=run.pk).update(tokens=F("tokens") + used, held=0)
     more = used - run.held
     day, _ = ClaudeDay.objects.get_or_create(day=timezone.now().date())
@@ -199,7 +199,7 @@ def break_off(run_id: str, worker: str, parts: list[Part], used: int, at: dateti
 
 
 def calls_to_run(run_id: str) -> list[ClaudeEvent]:
-    """Return the calls of complete answers that still have to run, in order."""
+    """Return the calls that still have to run, in order. Calls of incomplete answers are left out."""
     calls = ClaudeEvent.objects.of_run(run_id).filter(kind=ClaudeEventKind.CALL, seq=None, is_cut=False)
     return [call for call in calls if "answer" not in call.content]
 

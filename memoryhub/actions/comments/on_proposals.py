@@ -20,7 +20,7 @@ class NoSuchPlace(Exception):
 
 
 class Place(NamedTuple):
-    """A line of a change to one memory in a proposal. See `models.Comment` for the names."""
+    """A line of a change to one memory in a proposal. See `models.Comment` for the fields."""
 
     change: str
     base: str

@@ -110,7 +110,7 @@ def screen(
 
 
 def spans_of(rules: Ruling, novelty: Novelty) -> Spans:
-    """Return two lists: the spans of a text that are kept out, and those that are flagged."""
+    """Return two lists: the spans of a text that are kept out, and the spans that are flagged."""
     if not novelty.has_any(rules.watched):
         return [], []
     kept_out = novelty.found(rules.kept_out)

@@ -72,7 +72,7 @@ def up_to(memory: Memory, number: int) -> History:
 
 
 def onward(memory: Memory, number: int, most: int = MOST_VERSIONS) -> History:
-    """Return the version with this number and those after it, at most `most`."""
+    """Return the version with this number and the versions after it, at most `most`."""
     found = _rows(memory, "number", most, number__gte=number)
     kept = _within(found)[:most]
     return History(kept, len(kept) == len(found), _back(memory, kept))

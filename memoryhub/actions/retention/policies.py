@@ -180,7 +180,7 @@ def checked(settings: PolicySettings) -> PolicySettings:
 
 
 def sentence_of(error: BadPattern) -> str:
-    """Return a sentence that tells a person what is wrong with a pattern."""
+    """Return a sentence for people that says what is wrong with a pattern."""
     return {
         "start": _("A pattern begins with a slash, like “/customers/”."),
         "empty": _("Two slashes follow each other in this pattern; between them there must be a name."),

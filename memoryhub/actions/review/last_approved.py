@@ -56,7 +56,7 @@ def since_approved(store_id: str, memories: Collection[str], user_id: str) -> di
 
 
 def _own(store_id: str, memories: Collection[str], user_id: str) -> dict[str, int]:
-    """Return {memory: number of its last version that the person approved, or made by an edit}."""
+    """Return {memory: number of the last version that the person approved or made by an edit}."""
     theirs = Review.objects.filter(store_id=OuterRef("store_id"), memory_id=OuterRef("pk")).approvals_of(user_id)
     theirs = theirs.filter(version__review_state__in=_APPROVED)
     last = theirs.order_by("-seq", "-version__number").values("pk")[:1]

@@ -57,8 +57,10 @@ HEAVY: tuple[tuple[type[models.Model], str], ...] = (
     (MemoryVersion, "store"), (MemoryText, "store"), (Memory, "store"), (Directory, "store"),
     (IdempotentCall, "store"), (Activity, "store"), (Growth, "store"),
 )  # fmt: skip
-"""The tables that can have many rows of one store, each with the path of its fields to the store. Rows of other tables
-are deleted with the store's row."""
+"""The tables that can have many rows of one store, each with the lookup that leads from a row to its store.
+
+Rows of other tables are deleted with the store's row.
+"""
 
 
 def delete(store: Tree) -> Record:

@@ -21,7 +21,7 @@ from memoryhub.pure.protocol.kinds import kind_of
 ENTRIES = 500
 """The most entries of one batch."""
 LEASE = timedelta(seconds=30)
-"""How long a process may write without claiming again. If it ends, another one goes on after this time."""
+"""How long a process may write without claiming again. If it ends, another process goes on after this time."""
 
 COLUMNS = (
     "chain", "seq", "at", "actor_kind", "actor_id", "author_id", "label", "session", "door", "command", "path",

@@ -45,7 +45,7 @@ class _Head:
 
 
 def derived_problems(store_id: str) -> Iterator[tuple[int, str]]:
-    """Yield (seq, sentence) for each wrong derived value. A chain without a store has none."""
+    """Yield (seq, sentence) for each wrong derived value. A chain without a store has no derived values."""
     store = MemoryStore.present.filter(pk=store_id).first()
     if store is None:
         return

@@ -181,9 +181,9 @@ def place(
 ) -> Hold:  # fmt: skip
     """Hold or pin one memory (live or in the trash), or everything at and under a path (`""`: the store).
 
-    `ends_at` None: the hold has no end. A legal hold with `freezes` also keeps texts and paths as they are. Raises
-    ValidationError (by field), Memory.DoesNotExist and NoSuchStore. Raises IndexError if the memory or path is already
-    held on the same terms.
+    If `ends_at` is None, the hold has no end. A legal hold with `freezes` also keeps texts and paths as they are.
+    Raises ValidationError (by field), Memory.DoesNotExist and NoSuchStore. Raises IndexError if the memory or path is
+    already held on the same terms.
     """
     return place_several(store_id, act, [(memory, path)], Terms(kind, reason, ends_at, freezes, case_number))[0]
 

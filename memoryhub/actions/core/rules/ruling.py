@@ -98,7 +98,7 @@ def ruling(store_rules: str, hub_rules: str | None) -> Ruling:
 def actions_of(store_rules: str, hub_rules: str | None) -> Mapping[str, Action]:
     """Return {kind: action}: the store's action, or else the hub's, or else the kind's default.
 
-    `hub_rules` None: the hub has no rules.
+    `hub_rules` is None if the hub has no rules.
     """
     return ruling(store_rules, hub_rules).actions
 

@@ -179,7 +179,8 @@ _BEGIN, _COMMIT = Statement("begin"), Statement("commit")
 def ask_ahead(questions: Iterable[Question]) -> None:
     """On PostgreSQL, send all these reads in one round trip, in this order.
 
-    `one` and `rows` then return their answers without a query, unless the act has written to the same tables since.
+    `one` and `rows` then return the answers to these reads without a query, unless the act has written to the same
+    tables since.
     """
     if _batch() is not None:
         asked = list(questions)

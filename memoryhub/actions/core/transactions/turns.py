@@ -52,8 +52,11 @@ class Lines(Generic[T]):
         self._count = 0
         self._lock = threading.Lock()
         self._idle: list[threading.Lock] = []
-        """A held lock for each thread that waits for a job. Releasing a lock wakes its thread. The thread that began to
-        wait last is woken first, because the processor still has its memory at hand."""
+        """A held lock for each thread that waits for a job. Releasing a lock wakes its thread.
+
+        The thread that began to wait last is woken first, because its data is most likely still in the cache of the
+        processor.
+        """
 
     def put(self, job: T, whose: object = None) -> None:
         with self._lock:

@@ -134,9 +134,7 @@ def _items(store_id: str, wanted: Wanted, shown: Sequence[str], *, more: bool) -
 
 
 def _shown(place: str, start: int) -> str:
-    """Return the direct child of a directory to which `place` belongs: a memory, or a directory with a final slash.
-
-    `start` is the position in `place` at which the name of the child begins.
-    """
+    """Return `place` up to the end of the name that begins at `start`: a memory's path, or a directory's path with a
+    final slash."""
     end = place.find("/", start)
     return place if end < 0 else place[: end + 1]

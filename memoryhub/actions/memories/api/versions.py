@@ -216,7 +216,7 @@ def _parts(store_id: str, wanted: Wanted) -> list[_Part]:
 
 
 def _plain(wanted: Wanted) -> list[Condition]:
-    """Return the conditions on a version's own columns, without those on its author."""
+    """Return the conditions on a version's own columns, without the conditions on its author."""
     conditions: list[Condition] = []
     if wanted.operation is not None:
         conditions.append(("v.operation = %s", (wanted.operation,)))

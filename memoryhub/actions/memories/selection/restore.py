@@ -174,7 +174,10 @@ def _places(shown: ReturnPlan, places: Mapping[str, str]) -> dict[str, str]:
 
 
 def _in_trash(store_id: str, thrown: Thrown) -> tuple[list[StoredMemory], int]:
-    """Return the requested memories that are in the trash, by path, and how many are not. Raises TooMuch."""
+    """Return the requested memories that are in the trash, by path, and how many requested memories are not there.
+
+    Raises TooMuch.
+    """
     wanted = set(thrown.ids) if thrown.entry is None else _thrown_by(store_id, thrown.entry)
     if len(wanted) > plans.MOST:
         raise TooMuch(len(wanted), plans.MOST)

@@ -14,7 +14,7 @@ from memoryhub.pure.protocol.text import count_lines
 from memoryhub.pure.transfer.bundle import BundledComment, BundledTalk, BundledThread
 
 KEY = "threads"
-"""The name under which the newest version in the `history` of an item has the conversations about the memory."""
+"""In the `history` of an item, the newest version has the conversations about the memory under this name."""
 
 
 def history_of(threads: Sequence[BundledThread]) -> list[dict[str, Any]]:

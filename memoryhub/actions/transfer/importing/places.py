@@ -93,10 +93,8 @@ class Here:
         return found.values_list("pk", flat=True).first()
 
     def with_text(self, memory: str | None, text: str | None, path: str) -> str | None:
-        """Return the id of the newest version of a memory with this text, masked or not; None if there is none.
-
-        None also if the text is longer than the store allows.
-        """
+        """Return the id of the newest version of a memory with this text, masked or not; None if there is no such
+        version, or if the text is longer than the store allows."""
         if memory is None or text is None or len(text) > (self._store.limits.memory_bytes or MOST_BYTES):
             return None
         texts = {text}

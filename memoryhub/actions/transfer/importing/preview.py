@@ -40,7 +40,7 @@ _TEXTS = ("base", "content")
 proposal is decided already, this text may be missing."""
 
 ABOUT = "about"
-"""The name under which the first change in the `history` of a proposal has the values of the proposal itself."""
+"""In the `history` of a proposal, the first change has the values of the proposal itself under this name."""
 
 
 def look(store: Tree, job: Import, items: Sequence[ImportItem]) -> None:

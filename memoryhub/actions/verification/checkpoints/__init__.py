@@ -281,7 +281,7 @@ def _write(path: Path, blocks: Iterable[bytes]) -> None:
 
 
 def keep_names(path: Path) -> None:
-    """Make sure that the disk has the current names of the files in a file's directory."""
+    """Make sure that the disk has the current names of all files in the directory of the file `path`."""
     descriptor = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)
