@@ -234,10 +234,7 @@ def move_with_text(tree: Tree, memory: StoredMemory, path: str, content: str) ->
 
 
 def move_directory(tree: Tree, directory: str, path: str, new_path: str, memories: Sequence[StoredMemory]) -> None:
-    """Move a directory (its id) to a free path, with the `memories` under it that the actor sees.
-
-    Memories that the actor does not see stay.
-    """
+    """Move a directory (its id) to a free path, with the `memories` under it that the actor sees. Hidden ones stay."""
     require_not_frozen(tree, *memories)
     if tree.sight and tree.sight.leaves_some(tree.store, path, len(memories)):
         for memory in memories:
@@ -277,7 +274,7 @@ def delete_memories(tree: Tree, path: str, memories: Sequence[StoredMemory]) -> 
 def restore_memory(tree: Tree, memory: StoredMemory, path: str, text: str, size: int, sha256: str) -> str:
     """Move a memory from the trash to a free path. Return the new version's id.
 
-    `text` is the id of the text that it has in the trash.
+    `text` is the id of the text that the memory gets.
     """
     put(tree, memory, Operation.CREATED, path, text, size, sha256)
     return tree.made[-1].id
@@ -339,9 +336,7 @@ def add_version(
     text: str | None, size: int | None, sha256: str | None,
 ) -> str:  # fmt: skip
     """Write a memory version, and keep its commitment for the entry; return its id. `text` is the id of its text.
-
-    `text`, `size` and `sha256` are None for a version without a text. A version by a key awaits review.
-    """
+    `text`, `size` and `sha256` are None for a version without a text. A version by a key awaits review."""
     version, salt, kind = ids.new_id(ids.MEMORY_VERSION, tree.at), chain.new_salt(), operation.value
     commitment = chain.version_commitment(
         salt, id=version, memory=memory, number=number, operation=kind, path=path, sha256=sha256,
