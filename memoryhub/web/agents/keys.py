@@ -168,7 +168,7 @@ def revoke_key(request: Request, key_id: str) -> HttpResponse:
             said = ngettext("The key %(hints)s is revoked.", "The keys %(hints)s are revoked.", len(revoked))
             said %= {"hints": hints}
             done = ("key", key.pk) if len(revoked) == 1 else ("agent", key.agent_id)
-            seen = _("See what was done with it") if len(revoked) == 1 else _("See what the agent did")
+            seen = _("See what was done with the key") if len(revoked) == 1 else _("See what the agent did")
             links = [(f"{reverse('audit')}?{urlencode([done])}", seen)]
             if len(revoked) == 1 and not key.is_of_hub:
                 links.append((reverse("replace_key", args=[key.pk]), _("Issue a new key with the same rights")))

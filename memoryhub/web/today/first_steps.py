@@ -53,7 +53,7 @@ def _steps(stores: Sequence[str], at: datetime, *, invited: bool, reviewed: bool
     )
     yield _connect(stores, at, wrote=wrote)
     yield Step(
-        _("Let it write a memory"),
+        _("Let the agent write a memory"),
         _(
             "Tell your agent something that it should remember. The agent writes a memory with the memory tool. To "
             "write a memory without an agent, copy the call from the page of the memory store."

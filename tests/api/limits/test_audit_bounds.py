@@ -114,7 +114,7 @@ def _is_kept_in_part(hub: Hub, entry: AuditEntry, answer: str, reader: Client) -
     kept_lines = stored.split("\n")[:-1]
     assert kept_lines == answer.split("\n")[: len(kept_lines)] and len(kept_lines) > 50
     page = reader.get(reverse("entry", args=[hub.store.id, entry.seq])).content.decode()
-    assert f"The agent received {size} bytes; only the beginning is kept here." in page
+    assert f"The agent received {size} bytes. Only the beginning of the answer is kept here." in page
     assert "the agent received exactly this" not in page
     then = reverse("moment_directory", args=[hub.store.id, entry.seq, "notes"])
     assert then in page and reader.get(then).status_code == 200
@@ -131,7 +131,7 @@ def test_no_path_makes_a_whole_listing_look_like_one_that_is_kept_in_part() -> N
         url = reverse("entry", args=[hub.store.id, newest_entry(hub.store.id).seq])
         page = signed_in(reader).get(url).content.decode()
         assert "the agent received exactly this" in page
-        assert "only the beginning is kept here" not in page
+        assert "Only the beginning of the answer is kept here" not in page
 
 
 def test_what_a_version_holds_stays_whole_and_what_no_command_has_does_not() -> None:
@@ -163,7 +163,7 @@ def test_page_and_api_say_how_much_of_a_call_is_kept() -> None:
     reader = new_person("Alice")
     keys_and_roles.set_role(hub.store, reader, Role.VIEWER, **BY)
     page = signed_in(reader).get(reverse("entry", args=[hub.store.id, entry.seq])).content.decode()
-    assert f"Only a part is kept here: about 4,096 of {whole:,} bytes" in page
+    assert f"Only a part of the call is kept here: about 4,096 of {whole:,} bytes" in page
     assert "checked: unchanged since it was written" in page
     url = f"/v1/memory_stores/{hub.store.id}/audit_entries/{entry.seq}"
     told = Hub(hub.store, new_secret(hub.store, Access.MANAGE)).send(b"", method="GET", url=url).value

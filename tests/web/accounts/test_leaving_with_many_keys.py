@@ -23,7 +23,7 @@ def test_keys_beyond_those_that_are_listed_are_said_to_go_on_working(
     secrets = [issued_by(maker, store)[1] for _ in range(2)]
     addresses = f"/stores/{store.id}/members/{maker.id}/leaving", f"/people/{maker.id}/deactivate"
     for address in addresses:
-        assert "1 older one goes on working" in text(client.get(address))
+        assert "1 older key goes on working" in text(client.get(address))
     assert "They issued 2 keys that still work" in text(client.get(addresses[1]))
     [shown] = re.findall(r'name="key" value="(\w+)" checked', text(client.get(addresses[1])))
     page = text(client.post(addresses[1], {"shown": shown, "key": shown}, follow=True))

@@ -95,7 +95,7 @@ def test_a_shared_key_names_no_store_that_the_person_has_no_role_in(
 ) -> None:
     key = issue(agent, store, other)
     page = text(signed_in(alice).get(f"/agents/{agent.id}"))
-    assert "others that you have no role in" in page and "Salaries" not in page
+    assert "others, in which you have no role" in page and "Salaries" not in page
     assert signed_in(alice).get(f"/keys/{key.id}/revoke").status_code == 403
 
 

@@ -49,7 +49,7 @@ def test_administrators_of_the_hub_see_all_keys(store: MemoryStore, agent: Agent
 def test_a_revocation_leads_to_what_was_done_with_the_key(store: MemoryStore, agent: Agent, superuser: User) -> None:
     key = issue(agent, store)
     html = text(signed_in(superuser).post(f"/keys/{key.pk}/revoke", {"name": agent.name}, follow=True))
-    assert f'href="/audit?key={key.pk}"' in html and "See what was done with it" in html
+    assert f'href="/audit?key={key.pk}"' in html and "See what was done with the key" in html
 
 
 @pytest.mark.both_databases
@@ -63,7 +63,7 @@ def test_beside_a_key_that_ended_is_when_it_was_tried_last(
     assert tried not in text(signed_in(superuser).get(page))
     assert call(store, secret) == 401
     html = text(signed_in(superuser).get(page))
-    assert html.count("requests refused after the key ended, last") == html.count(tried) == 1
+    assert html.count("requests after the key ended were refused, last") == html.count(tried) == 1
     assert "The key was revoked on" in text(signed_in(superuser).get(tried))
     assert "refused after the key ended" not in text(signed_in(alice).get(page))
 

@@ -51,11 +51,11 @@ def test_a_failed_call_leads_to_the_memory_as_it_was_then(caller: Caller, bob: U
     client = signed_in(bob)
     html = entry_page(client, failed)
     assert "/memories/notes/a.md in the call" in html
-    then = client.get(leads(html, "What was there then"), follow=True)
+    then = client.get(leads(html, "What was at this path then"), follow=True)
     assert (then.context["memory"], then.context["version"].number) == (memory, 1)
     caller.call("view", path="/memories")
     html = entry_page(client, caller.last)
-    assert leads(html, "What was there then") == reverse("moment", args=[caller.store.pk, caller.last.seq])
+    assert leads(html, "What was at this path then") == reverse("moment", args=[caller.store.pk, caller.last.seq])
 
 
 def test_a_refused_call_leads_to_the_rule_that_refuses_it(caller: Caller, bob: User) -> None:

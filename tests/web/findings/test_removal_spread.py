@@ -159,17 +159,17 @@ def test_a_finding_that_an_undo_closes_is_said_before_and_after(
     url, ticked = address(store), {"too": [seq_of("/card.md")]}
     assert "also closes a finding" not in curator.get(url, {"shown": ""}).content.decode()
     page = curator.get(url, {"shown": "", **ticked}).content.decode()
-    assert "This also closes a finding:</b> Payment card" in page and "Erase it for good…" in page
+    assert "This also closes a finding:</b> Payment card" in page and "Erase the text for good…" in page
     said = " ".join(map(str, press(curator, url, **ticked).context["messages"]))
     assert "This closed the finding “Payment card” in /card.md, but its text stays in old versions." in said
     first = MemoryVersion.objects.get(memory_id=card.pk, number=1)
     link = re.search(r'href="([^"]*)">Redact version 1 for good…', said)
     assert link and link[1] == reverse("redact_version", args=[store.pk, first.pk])
     assert curator.get(link[1]).status_code == 200
-    assert "Erase it for good…" not in said and "Later versions" not in said and CARD not in said
+    assert "Erase the text for good…" not in said and "Later versions" not in said and CARD not in said
     undo(curator, store, the_act(store).seq)
     html = signed_in(new_curator(store)).get(reverse("delete_memory", args=[store.pk, card.pk])).content.decode()
-    assert "This also closes a finding:" in html and "To erase it for good, ask an admin: Alice." in html
+    assert "This also closes a finding:" in html and "To erase the text for good, ask an admin: Alice." in html
 
 
 def test_what_the_session_of_a_line_wrote_elsewhere_is_named(

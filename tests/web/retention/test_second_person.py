@@ -20,7 +20,7 @@ def test_nobody_removes_alone_by_a_policy_made_for_it(store: MemoryStore, alice:
     form = {"name": "One", "grace_days": "30", "use_keep_versions": "on", "keep_versions": "1", "act": "save"}
     page = text_of(client.post(where, form))
     seen = re.search(r'name="seen" value="([^"]+)"', page)
-    assert seen is not None and "A second person is needed. On the next page you ask them" in page
+    assert seen is not None and "A second person is needed. On the next page, you ask this person." in page
     request = ask(client, where, form | {"seen": seen[1]})
     assert not RetentionPolicy.objects.exists()
     assert "Keeps the newest version of each memory." in text_of(signed_in(admin).get(f"/acts/{request.pk}"))

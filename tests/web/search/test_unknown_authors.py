@@ -23,12 +23,10 @@ def test_search_and_audit_name_the_unknown_agent_and_a_similar_one(
     for address in ("/search", "/audit", f"/stores/{store.id}/audit"):
         for typed in ("supp", "bot", "suport bot"):
             found = page(bob, address, q=f'agent:"{typed}"')
-            assert f"No agent called {typed} has a key here" in found and "Did you mean Support bot?" in found, (
-                address,
-                typed,
-            )
+            assert f"There is no agent called {typed} that has a key here" in found, (address, typed)
+            assert "Did you mean Support bot?" in found, (address, typed)
         assert "Did you mean" not in page(bob, address, q="agent:zzzzzz")
-        assert "No agent called" not in page(bob, address, q='agent:"support bot"')
+        assert "There is no agent called" not in page(bob, address, q='agent:"support bot"')
 
 
 @pytest.mark.both_databases
@@ -45,7 +43,8 @@ def test_a_session_that_does_not_exist_is_named_with_a_similar_one(
     Caller(store, key, session="ticket-4478").create("/a.md", "one\n")
     for address in ("/audit", "/search"):
         found = page(bob, address, q=f'agent:"{agent.name}" session:ticket-447')
-        assert "No session is called ticket-447, or you may not see it." in found, address
+        assert "There is no session called ticket-447, or you may not see it." in found, address
         assert "Did you mean ticket-4478?" in found, address
-        assert "No session is called" in page(bob, address, q="session:sesn_0000"), address
-        assert "No session is called" not in page(bob, address, q=f'agent:"{agent.name}" session:ticket-4478'), address
+        assert "There is no session called" in page(bob, address, q="session:sesn_0000"), address
+        known = page(bob, address, q=f'agent:"{agent.name}" session:ticket-4478')
+        assert "There is no session called" not in known, address

@@ -370,7 +370,7 @@ def test_the_list_names_no_store_that_the_admin_has_no_role_in(
     keys_and_roles.issue_key(agent, all_stores=True, **BY)
     page = text(signed_in(alice).get(at(store, "keys")))
     assert "Salaries" not in page and "not of this store" not in page
-    assert "others that you have no role in" in page and "all memory stores" in page
+    assert "others, in which you have no role" in page and "all memory stores" in page
     assert "/revoke" not in page
 
 

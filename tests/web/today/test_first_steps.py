@@ -152,7 +152,8 @@ def test_a_first_call_that_was_refused_says_so(alice: User, store: MemoryStore) 
     client = signed_in(alice)
     issued, page = new_key(client, store)
     assert called(store, secret_on(page), command="view", path="/memories/no")["is_error"]
-    assert "The hub refused it." in client.get(reverse("first_call", args=[issued.pk]), headers=HTMX).content.decode()
+    page = client.get(reverse("first_call", args=[issued.pk]), headers=HTMX).content.decode()
+    assert "The hub refused the call." in page
 
 
 def test_who_may_not_see_the_store_learns_nothing_of_the_key(alice: User, charlie: User, store: MemoryStore) -> None:

@@ -45,7 +45,7 @@ def test_from_a_first_webhook_to_sending_again(
         page.get_by_role("button", name="Create the webhook").click()
         expect(page.locator("#secret")).to_contain_text("whsec_")
         is_sound(page)
-        page.get_by_role("link", name="I have copied it").click()
+        page.get_by_role("link", name="I have copied the secret").click()
         hook = Webhook.objects.get()
         assert hook.events == ["finding.dismissed", "finding.opened", "proposal.opened", "review.needed"]
 

@@ -86,9 +86,9 @@ def _way_to_erase(request: Request, store_id: str, found: Sequence[Finding]) -> 
     """Return links for a person who may erase; for others, a sentence that names people who may."""
     if request.role.includes(Role.ADMIN):
         return _ways_to_redact(store_id, found) or format_html(
-            '<a href="{}">{}</a>', reverse("erase_everywhere", query={"store": store_id}), _("Erase it for good…")
+            '<a href="{}">{}</a>', reverse("erase_everywhere", query={"store": store_id}), _("Erase the text for good…")
         )
-    return _("To erase it for good, ask %(who)s.") % {"who": who_erases([store_id])}
+    return _("To erase the text for good, ask %(who)s.") % {"who": who_erases([store_id])}
 
 
 def _ways_to_redact(store_id: str, found: Sequence[Finding]) -> SafeString:
@@ -101,7 +101,7 @@ def _ways_to_redact(store_id: str, found: Sequence[Finding]) -> SafeString:
         links.append(format_html('<a href="{}">{}</a> ', reverse("redact_version", args=[store_id, id]), words))
         if one.memory.version_count > one.version.number + 1:
             url = reverse("versions", args=[store_id, one.memory_id])
-            links.append(format_html('<a href="{}">{}</a> ', url, _("Later versions may have it too")))
+            links.append(format_html('<a href="{}">{}</a> ', url, _("Later versions may have the text too")))
     return mark_safe("".join(links))
 
 
