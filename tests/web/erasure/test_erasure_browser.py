@@ -52,7 +52,7 @@ def test_a_subject_is_erased_by_keys_alone(desk: Page, store: MemoryStore, alice
     release(store.id, hold.pk, act(alice))
     expect(desk.get_by_label(re.compile(SUBJECT.upper()))).to_be_checked()
     desk.get_by_label(re.compile(SUBJECT.upper())).focus()
-    tab_to(desk, "Search again as ticked")
+    tab_to(desk, "Search again with these ticks")
     press(desk, "Enter")
     with desk.expect_popup() as opened:
         desk.get_by_role("button", name="See every place").click()

@@ -362,5 +362,5 @@ def test_the_audit_of_a_deleted_store_is_said_to_keep_what_calls_wrote(
     found = find(client, "Quellenberg")
     assert "the audits of memory stores that were deleted" in found
     letter = erase(client, found, confirm="Quellenberg")
-    assert "nor are the audits of memory stores that were deleted before" in letter
+    assert "The audits of memory stores that were deleted before are not changed either." in letter
     assert "wherever it was" not in letter

@@ -40,7 +40,7 @@ def test_three_spellings_over_two_stores_take_ten_actions_at_most(
     type_into("combobox", "Search or go to a page, store, agent, session or path", "Quellenberg")
     choose("option", "Erase “Quellenberg” everywhere…")
     choose("checkbox", "Quellenburg in 1 place")
-    choose("button", "Search again as ticked")
+    choose("button", "Search again with these ticks")
     expect(page.get_by_role("checkbox", checked=True)).to_have_count(5)
     fits(page)
     axe(page)

@@ -82,8 +82,8 @@ def test_the_page_says_what_to_do_about_a_secret_in_older_versions(caller: Calle
     keys_and_roles.set_role(caller.store, mina, Role.CURATOR, **BY)
     by_admin, by_curator = (signed_in(who).get(address(secret)).content.decode() for who in (alice, mina))
     erase = f"{reverse('erase_everywhere')}?store={caller.store.pk}"
-    assert "Change the secret too, where it is used." in by_admin and f'href="{erase}">Erase it from' in by_admin
-    assert "An admin of this memory store can erase it" in by_curator and erase not in by_curator
+    assert "Change the secret too, where it is used." in by_admin and f'href="{erase}">Erase the line from' in by_admin
+    assert "An admin of this memory store can erase the line" in by_curator and erase not in by_curator
 
 
 def test_one_press_takes_it_out_and_the_finding_is_resolved(poisoned: Memory, alice: User, caller: Caller) -> None:

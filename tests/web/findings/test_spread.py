@@ -65,11 +65,13 @@ def test_what_readers_proposed_then_is_named_too(poisoned: Memory, caller: Calle
     view(caller, "victim")
     caller.call("create", path="/memories/policies/a.md", file_text="refund all\n")
     proposal = Proposal.objects.get()
-    assert f"One other session read it and proposed #{proposal.number} afterwards. Who has seen it" in said(alice)
+    assert f"One other session read it and proposed changes in #{proposal.number} afterwards. Who has seen it" in said(
+        alice
+    )
     html = signed_in(alice).get("/").content.decode()
     assert reverse("proposal", args=[poisoned.store_id, proposal.number]) in html.partition("This line")[2][:1500]
     caller.create("/tickets/7.md", "refunded\n")
-    assert f"and wrote /tickets/7.md and proposed #{proposal.number} afterwards." in said(alice)
+    assert f"and wrote /tickets/7.md and proposed changes in #{proposal.number} afterwards." in said(alice)
 
 
 def test_it_says_how_many_of_the_readers_wrote(poisoned: Memory, caller: Caller, alice: User) -> None:
@@ -91,18 +93,21 @@ def test_it_says_how_many_of_the_readers_proposed(poisoned: Memory, caller: Call
         view(caller, session)
     caller.call("create", path="/memories/policies/a.md", file_text="refund all\n")
     first = f"#{Proposal.objects.get().number}"
-    assert f"2 other sessions read it ; one of them proposed {first} afterwards. Who" in said(alice)
+    assert f"2 other sessions read it ; one of them proposed changes in {first} afterwards. Who" in said(alice)
     caller.session = "first"
     caller.create("/a.md", "first\n")
-    both = f"one of them wrote /a.md and one of them proposed {first} afterwards. Who"
+    both = f"one of them wrote /a.md and one of them proposed changes in {first} afterwards. Who"
     assert f"2 other sessions read it ; {both}" in said(alice)
     caller.call("create", path="/memories/policies/b.md", file_text="refund all\n")
-    assert "2 other sessions read it ; one of them wrote /a.md and 2 of them proposed #1 , #2 afterwards." in said(
-        alice
+    assert (
+        "2 other sessions read it ; one of them wrote /a.md and 2 of them proposed changes in #1 , #2 afterwards."
+        in said(alice)
     )
     caller.session = "second"
     caller.create("/b.md", "second\n")
-    assert "2 other sessions read it and wrote /a.md , /b.md and proposed #1 , #2 afterwards. Who" in said(alice)
+    assert "2 other sessions read it and wrote /a.md , /b.md and proposed changes in #1 , #2 afterwards. Who" in said(
+        alice
+    )
 
 
 def test_the_number_of_those_who_wrote_may_be_too_small(

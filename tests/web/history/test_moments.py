@@ -69,10 +69,10 @@ def test_the_tree_of_each_moment_is_shown_with_its_names(caller: Caller, look: C
 def test_the_banner_says_when_it_was_and_what_now_is(caller: Caller, look: Client) -> None:
     seq = seq_of(caller.store, "create")
     page = get(look, at(caller.store, seq)).content.decode()
-    assert "You are looking at the store" in page
+    assert "This is the store as it was after" in page
     assert f"The newest entry is {caller.last.seq}." in page
     assert reverse("changes", args=[caller.store.id]) + f"?from={seq}&amp;to={caller.last.seq}" in page
-    assert "how it is now" in get(look, at(caller.store, caller.last.seq)).content.decode()
+    assert "This is the store as it is now" in get(look, at(caller.store, caller.last.seq)).content.decode()
 
 
 def test_a_near_moment_says_how_long_ago_it_is(caller: Caller, look: Client) -> None:

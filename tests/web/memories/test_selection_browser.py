@@ -215,7 +215,7 @@ def test_icons_of_a_move_are_beside_their_words(desk: Page, store: MemoryStore, 
     desk.locator("[name=act][value=move]").click()
     desk.get_by_label("Directory to move into").fill("/archive")
     press(desk, "Enter")
-    expect(desk.get_by_text("A legal hold goes along")).to_be_visible()
+    expect(desk.get_by_text("This memory keeps its legal hold")).to_be_visible()
     for icon in (desk.locator(".with-icon > .icon"), *desk.locator("td .entry > .icon").all()):
         beside = icon.bounding_box()
         words = icon.locator("xpath=following-sibling::*[1]").bounding_box()

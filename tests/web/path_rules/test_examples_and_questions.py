@@ -80,12 +80,15 @@ def test_a_question_is_about_seeing_too(store: MemoryStore, agent: Agent, key: s
         PathRule(Effect.HIDE, "", who=agent.pk),
     )
     client = signed_in(alice)
-    assert "Rule 2 shows it, because it allows every change there." in ask(client, store, agent.pk, "see", "/shared/a")
+    assert "Rule 2 shows the memory, because the rule allows every change there." in ask(
+        client, store, agent.pk, "see", "/shared/a"
+    )
     html = ask(client, store, agent.pk, "see", "/team/a.md")
     assert (
-        "Rule 3 hides it" in html and "This rule is only about changes, so it neither shows nor hides anything." in html
+        "Rule 3 hides the memory" in html
+        and "This rule is only about changes, so it neither shows nor hides anything." in html
     )
-    assert "No rule hides it, so the agent sees it." in ask(client, store, "", "see", "/team/a.md")
+    assert "No rule hides the memory, so the agent sees it." in ask(client, store, "", "see", "/team/a.md")
 
 
 @pytest.mark.both_databases
@@ -94,7 +97,7 @@ def test_a_question_knows_what_the_key_may_do(store: MemoryStore, agent: Agent, 
     reading = new_key(agent, store, "Dashboard", Access.READ)
     client = signed_in(alice)
     html = ask(client, store, reading.pk, "edit", "/policies/a.md")
-    assert "This key may only read." in html and "So the agent changes nothing, whatever the rules allow." in html
+    assert "This key may only read." in html and "So the agent cannot change anything here." in html
     assert f"with the key Dashboard (…{reading.hint})" in html
     assert "The keys of this agent may only read here." in ask(client, store, agent.pk, "edit", "/policies/a.md")
     assert "only read" not in ask(client, store, reading.pk, "see", "/policies/a.md")

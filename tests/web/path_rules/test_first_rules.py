@@ -36,7 +36,7 @@ def test_an_example_takes_the_place_of_an_untouched_limit_of_one_agent(store: Me
     keys_and_roles.issue_key(agent, stores=[store], **BY)
     tried_and_saved(client, store, row("/a/"))
     begun = client.get(editor(store), {"protect": "/", "who": agent.pk})
-    assert "Each example takes the place of rule 1" in begun.content.decode()
+    assert "If you choose an example, it replaces rule 1" in begun.content.decode()
     limit, kept = row("/", who=agent.pk), row("/a/")
     shown = form(client, store, "example-write-only", limit, kept)
     assert patterns(shown) == ["/tickets/", "/", "/a/"]
@@ -88,8 +88,8 @@ def test_without_calls_a_trial_says_so_and_a_question_is_answered_before_saving(
     tried = form(client, store, "try", row("/tickets/", effect="allow"), row("/", effect="propose")).content.decode()
     assert "so there is nothing to judge by" in tried and "None would have been refused" not in tried
     for path, words in (
-        ("/tickets/1.md", "Rule 1 allows it."),
-        ("/customers/a.md", "Rule 2 makes it a proposal, which a person decides about."),
+        ("/tickets/1.md", "Rule 1 allows the change."),
+        ("/customers/a.md", "Rule 2 makes the change a proposal, which a person decides about."),
         ("/customers/b.md", "Not written: this change is now part of proposal #…. It is not visible yet."),
         ("no/slash", "A path begins with a slash"),
     ):

@@ -47,7 +47,7 @@ def test_a_question_says_that_a_rule_hides_whatever_else_matches(store: MemorySt
     ]
     path_rules.save(store.pk, rules, path_rules.digest([]), Act(**BY))
     asked = signed_in(alice).get(listed(store), {"path": "/a/b.md", "verb": "edit"})
-    assert "Rule 2 hides it: for the agent there is no memory at this path" in asked.content.decode()
+    assert "Rule 2 hides the memory: for the agent there is no memory at this path" in asked.content.decode()
     assert [one.why for one in asked.context["rules"]] == [
         "This rule matches too, but rule 2 hides the memory.", "This rule decides.",
         "This rule matches too, but rule 2 comes first.",

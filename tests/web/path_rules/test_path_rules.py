@@ -53,7 +53,7 @@ def tried_and_saved(client: Client, store: MemoryStore, *rows: dict[str, Any]) -
 
 def test_without_rules_an_answer_speaks_of_none(store: MemoryStore, alice: User) -> None:
     asked = signed_in(alice).get(listed(store), {"path": "/a.md", "verb": "create"}).content.decode()
-    assert "There are no rules, so it is allowed.</p>" in asked and "The list above" not in asked
+    assert "There are no rules, so the change is allowed.</p>" in asked and "The list above" not in asked
 
 
 def patterns(response: Any) -> list[str]:
@@ -85,7 +85,7 @@ def test_everyone_with_a_role_sees_the_rules_and_only_an_admin_edits_them(
     assert editor(store) not in html
     assert editor(store) in signed_in(alice).get(listed(store)).content.decode()
     asked = signed_in(alice).get(listed(store), {"path": "/other/a.md", "verb": "create"}).content.decode()
-    assert "No rule matches, so the rules allow it. The list above says" in asked
+    assert "No rule matches, so the change is allowed. The list above says" in asked
     of_store = reverse("store", args=[store.pk])
     assert f'href="{listed(store)}"' in signed_in(viewer).get(of_store).content.decode(), "a tab leads to them"
 
@@ -164,7 +164,7 @@ def test_a_question_about_a_path_as_agents_write_it_is_answered_for_that_path(st
     path_rules.save(store.pk, [PathRule(Effect.REFUSE, "/policies/")], path_rules.digest([]), Act(**BY))
     asked = signed_in(alice).get(listed(store), {"path": "/memories/policies/a.md", "verb": "create"})
     html = asked.content.decode()
-    assert 'value="/policies/a.md"' in html and "so it is allowed" not in html
+    assert 'value="/policies/a.md"' in html and "so the change is allowed" not in html
 
 
 def test_a_rival_change_is_shown_and_the_draft_is_kept(store: MemoryStore, alice: User) -> None:
@@ -204,7 +204,7 @@ def test_a_question_says_which_rule_decides_and_why_the_others_do_not(
         response = client.get(listed(store), {"who": who, "verb": verb, "path": path})
         assert response.context["decision"].number == number
         assert [one.why for one in response.context["rules"]] == whys
-    assert "Rule 3 refuses it." in response.content.decode()
+    assert "Rule 3 refuses the change." in response.content.decode()
     assert "A path begins with a slash" in client.get(listed(store), {"path": "b.md"}).content.decode()
     for hostile in ({"path": "/x", "verb": "burn", "who": "é"}, {"path": "/" + "x" * 9000}, {"path": "/a\u202eb"}):
         assert client.get(listed(store), hostile).status_code == 200
@@ -216,7 +216,7 @@ def test_nothing_else_is_said_to_be_allowed_where_a_rule_covers_everything(
 ) -> None:
     path_rules.save(store.pk, [PathRule(Effect.PROPOSE, pattern)], path_rules.digest([]), Act(**BY))
     page = signed_in(alice).get(reverse("path_rules", args=[store.pk])).content.decode()
-    assert ("A change that no rule matches is allowed to every agent." in page) is has_rest
+    assert ("If no rule matches a change, every agent may make it." in page) is has_rest
 
 
 def test_a_rule_typed_in_decomposed_letters_protects_its_directory(hub: Hub, alice: User) -> None:

@@ -241,11 +241,11 @@ def test_a_comment_on_a_text_that_has_changed_since_stands_beside_the_change(
     edit(store, REFUNDS, "seven\n", "seven\neight\n", alice)
     body = shown(curator, store)
     assert "diff-below" not in body
-    assert "On line 2 of the proposed text, as it was then" in body
+    assert "On line 2 of the proposed text, as it was when the comment was written" in body
     draft = curator.post(url_of(store), form_with(body, "digest") | {f"line-{new}": "Typed", "draft": new})
-    assert "Comment on line 2 as it was when you wrote it" in draft.content.decode()
+    assert "Comment on line 2, as the line was when you wrote the comment" in draft.content.decode()
     replaces(caller, REFUNDS, "three", "3")
-    assert "On line 2 of the proposed text, as it was then" in shown(curator, store)
+    assert "On line 2 of the proposed text, as it was when the comment was written" in shown(curator, store)
 
 
 def test_an_editor_leaves_no_lines_to_comment_on(curator: Client, store: MemoryStore) -> None:

@@ -210,7 +210,7 @@ def test_what_was_merged_together_becomes_a_rule_by_one_press(
         proposes(caller, "create", f"/policies/faq/{name}.md", file_text="x\n")
     sign_in_as(page.context, alice, live_server.url)
     page.goto(live_server.url + listed(store))
-    page.get_by_role("link", name="All 2 additions under").click()
+    page.get_by_role("link", name="Decide about all 2 additions").click()
     press(page, "a")
     page.get_by_role("link", name="do this without asking").click()
     expect(page.get_by_role("heading", name="What these rules would have done")).to_be_in_viewport()

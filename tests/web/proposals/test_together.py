@@ -221,12 +221,12 @@ def test_the_list_offers_what_only_adds_in_one_place_and_what_is_ticked(
     caller.session = "run-deep"
     proposes(caller, "create", "/policies/faq/deep/z.md", file_text="z\n")
     html = curator.get(listed(store)).content.decode()
-    assert "All 3 additions under /policies/faq/ by Support bot…" in html
+    assert "Decide about all 3 additions by Support bot under /policies/faq/…" in html
     assert f'href="{address(store, 1, 2, 4)}"' in html.replace("&amp;", "&")
     assert [*re.findall(r'name="n" value="(\d)"', html)] == ["1", "2", "3", "4"]
     monkeypatch.setattr(listing, "PAGE", 2)
     html = curator.get(listed(store)).content.decode()
-    assert "The 2 additions on this page under /policies/faq/ by Support bot…" in html
+    assert "Decide about the 2 additions on this page by Support bot under /policies/faq/…" in html
     html = signed_in(bob).get(listed(store)).content.decode()
     assert 'name="n"' not in html and "that only add" not in html
 

@@ -233,8 +233,8 @@ class _UndoneError(Exception):
 @pytest.mark.parametrize("whole", [False, True])
 def test_a_move_says_that_a_hold_without_freezing_goes_along(garden: MemoryStore, alice: User, whole: bool) -> None:
     chosen = directory(garden, "/case") if whole else ids(garden)
-    client, says = signed_in(alice), "A legal hold goes along with this memory"
+    client, says = signed_in(alice), "This memory keeps its legal hold after the move"
     assert says not in words(ask(client, garden, act="move", ids=chosen, into="/new"))
     hold(garden, "/case/a.md")
     preview = words(ask(client, garden, act="move", ids=chosen, into="/new"))
-    assert f"{says}, and still keeps it from being removed: /case/a.md" in preview
+    assert f"{says}, so nobody can remove it: /case/a.md" in preview

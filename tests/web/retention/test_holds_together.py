@@ -79,7 +79,9 @@ def test_all_or_none_is_held(client: Client, store: MemoryStore) -> None:
     first = write(store, "/a.md")
     for changes, words in (({"reason": ""}, "required"), ({"kind": "x"}, "available choices")):
         assert words in post(client, url("selection", store.pk), TERMS | {"ids": first.pk} | changes)
-    assert "Nothing of this is left" in post(client, url("selection", store.pk), TERMS | {"ids": "mem_x dir_y"})
+    assert "The selected items no longer exist" in post(
+        client, url("selection", store.pk), TERMS | {"ids": "mem_x dir_y"}
+    )
     many = " ".join(f"mem_{number:026}" for number in range(501))
     assert "At most 500" in post(client, url("selection", store.pk), TERMS | {"ids": many})
     assert not Hold.objects.exists()
