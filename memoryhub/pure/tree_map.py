@@ -143,7 +143,7 @@ def squarified(sizes: Sequence[float], box: Box) -> list[Box]:
 def _row(sizes: Sequence[float], start: int, side: float, scale: float) -> int:
     """Return the end of the row of rectangles that begins at `start`.
 
-    The row grows as long as its least square rectangle does not become less square.
+    Rectangles are added to the row until the next one would make its longest and thinnest rectangle even thinner.
     """
     end, worst = start + 1, _worst(sizes[start : start + 1], side, scale)
     while end < len(sizes) and (longer := _worst(sizes[start : end + 1], side, scale)) <= worst:

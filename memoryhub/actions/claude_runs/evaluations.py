@@ -52,8 +52,8 @@ def start(store_id: str, model: str, user: User | None, act: Act, worker: str = 
     """Start an evaluation, and return it. Earlier evaluations that did not finish are deleted.
 
     The evaluation waits for a worker, unless `worker` names the process that runs it. `model` is "" for the scripted
-    model. `user` is None if a command starts the evaluation. Raises NotNow if another evaluation has not ended, Taken,
-    ToolError if the store is archived, and tree.NoSuchStore.
+    model. `user` is None if a command starts the evaluation. Raises tree.NoSuchStore; ToolError if the store is
+    archived; Taken if it has memories at PLACE; and NotNow if another evaluation has not ended.
     """
     with tree.locked(store_id, act) as store:
         tree.require_active(store)

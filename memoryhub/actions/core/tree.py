@@ -234,7 +234,8 @@ def move_with_text(tree: Tree, memory: StoredMemory, path: str, content: str) ->
 
 
 def move_directory(tree: Tree, directory: str, path: str, new_path: str, memories: Sequence[StoredMemory]) -> None:
-    """Move a directory (its id) to a free path, with the `memories` under it that the actor sees. Hidden ones stay."""
+    """Move the directory with the id `directory` from `path` to the free `new_path`, with those of its memories that
+    the actor sees (`memories`). Hidden ones stay."""
     require_not_frozen(tree, *memories)
     if tree.sight and tree.sight.leaves_some(tree.store, path, len(memories)):
         for memory in memories:

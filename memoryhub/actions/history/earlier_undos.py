@@ -26,7 +26,9 @@ made."""
 def with_earlier_undos(
     told: History, base: MemoryVersion | None, steps: Sequence[MemoryVersion], versions: Set[str], taken: Taken
 ) -> History:
-    """Return the history of a memory without `versions`, and without the versions that other undos in force undid.
+    """Return the history of a memory without `versions`, and without the versions that earlier undos took back.
+
+    Undos that were undone themselves do not count.
 
     `told` is the memory's replay from the first of `versions` on: `steps` are the replayed versions, `base` is the
     version before them, and `taken` are the undos among them. Return `told` itself if this changes nothing or is not

@@ -173,7 +173,10 @@ class IssueKeyForm(KeyForm):
 
 
 class StoreKeyForm(KeyForm):
-    """A key to a single memory store, for its admins. The agent is new, or already has a key to the store."""
+    """A form in which the admins of a memory store issue a key to this store only.
+
+    The key is for a new agent, or for one that already has a key to the store.
+    """
 
     agent = forms.ChoiceField(label=_("Agent"))
     new_agent = agent_name_field(required=False, help_text=_("The audit shows this name."))

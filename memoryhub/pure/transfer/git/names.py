@@ -15,10 +15,9 @@ def safe_path(path: str) -> str:
 
 
 def safe_name(name: str, directory: str = "") -> str:
-    """Return a name of a path, escaped if git would refuse it, if a program would obey it, or if it looks escaped
-    already.
+    """Return a name of a path, escaped if git would refuse it, or if a program would read the file as its settings.
 
-    So the escape can be reversed.
+    A name that already looks escaped is escaped too, so that every escape can be reversed.
     """
     at = _to_escape(name, directory)
     if not at:
