@@ -1,8 +1,8 @@
-"""Continues each request in the thread that brings what the request waited for, so that no other thread has to be
-woken.
+"""Divides each request into steps, none of which blocks its thread.
 
-No step waits: where the request must wait, the thread is free again. An event loop would have to wake its own thread
-for each step.
+A request that must wait ends its step, and the thread is free for other requests. The thread that has the result which
+the request waits for runs the next step, so no other thread has to be woken. An event loop would have to wake its own
+thread for each step.
 """
 
 import asyncio

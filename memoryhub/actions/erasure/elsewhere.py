@@ -91,8 +91,8 @@ class TooLong(Exception):
 def spellings(store_id: str, texts: Sequence[str], after: int = 0, *, whole_hub: bool) -> tuple[Spelling, ...]:
     """Return every spelling of `texts` in erasable places.
 
-    The spellings with `Spelling.same` come first, then the others. In both groups, the spellings with the most places come first. With `after`, growing tables are searched only for
-    rows that entries after this seq wrote.
+    The spellings with `Spelling.same` come first, then the others. In both groups, the spellings with the most places
+    come first. With `after`, growing tables are searched only for rows that entries after this seq wrote.
     """
     looked_for = Spellings(texts)
     counts: Counter[str] = Counter()

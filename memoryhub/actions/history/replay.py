@@ -178,7 +178,7 @@ def _is_ended(text: str) -> bool:
 
 
 def content_of(store: str, state: State) -> str | None:
-    """Return the text of a state of a memory; None if it no longer exists."""
+    """Return the text of a state of a memory; None if the state has no text, or if its text no longer exists."""
     if state.content is not None or state.text is None:
         return state.content
     return MemoryText.objects.contents(store, [state.text]).get(state.text)

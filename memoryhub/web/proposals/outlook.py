@@ -90,8 +90,8 @@ def _with_findings(store: MemoryStore, rows: Sequence[Row], plans: Mapping[str, 
 
 
 def _overlaps(rows: Sequence[Row], plans: Mapping[str, Plan]) -> dict[str, str]:
-    """Return {proposal: why it is left out} for proposals that need a memory or a path of an earlier proposal in the
-    list."""
+    """Return {proposal: why it is left out} for the proposals that concern the same path as an earlier proposal in the
+    list, or a path above or under it."""
     at, above = dict[str, int](), dict[str, int]()
     found: dict[str, str] = {}
     for row in rows:
