@@ -282,6 +282,23 @@ def test_receipts_and_certificates_of_before_are_right_and_forged_ones_are_not(h
 
 
 @pytest.mark.both_databases
+@pytest.mark.parametrize(
+    "forged",
+    [
+        {"at": "2025-11-04T00:00:00.000000Z"}, {"by": "user_01K94F3NM0EEQ09DVYB19CBWKB"},
+        {"type": "certificate_of_held"}, {"statement": "Nothing is kept."},
+    ],
+)  # fmt: skip
+def test_an_older_key_gives_a_certificate_no_other_day_person_kind_or_line(hub: Hub, forged: dict[str, Any]) -> None:
+    genuine = json.loads(certificate.certify(hub.store.pk, act()))[documents.CERTIFICATE]
+    first = keys.current()
+    rotation.rotate(new_key(), act())
+    for content, verdict in ((genuine, documents.Verdict.RIGHT), (genuine | forged, documents.Verdict.UNCONFIRMED)):
+        signed = documents.signature(content, first)
+        assert documents.check(documents.document(documents.CERTIFICATE, content, signed)) is verdict
+
+
+@pytest.mark.both_databases
 def test_what_other_programs_know_stays_and_a_new_secret_follows_from_the_new_key(hub: Hub) -> None:
     wanted = manage.WebhookSettings("One", "https://example.com/hook", ["memory.created"])
     webhook = manage.create_webhook(None, wanted, act())

@@ -20,6 +20,8 @@ from memoryhub.models import AuditEntry, Receipt
 from memoryhub.pure import chain, ids
 
 RECEIPT, CERTIFICATE = "receipt", "certificate"
+_OUTER = ("type", "id", "hub", "memory_store_id", "at", "by", "entry", "entry_hash", "audit_key")
+"""The fields that every certificate has."""
 
 
 class Malformed(ValueError):
@@ -70,7 +72,7 @@ def certified(kind: str, store_id: str, found: Mapping[str, Any], counted: Mappi
 
     The certificate contains `found`; the entry contains `counted` and the digest of `found`. Raises tree.NoSuchStore.
     """
-    stated = {**counted, "names": sorted(found), "sha256": sha256(found)}
+    stated = {**counted, "type": kind, "names": sorted(found), "sha256": sha256(found)}
     with tree.locked(store_id, act) as store:
         seq = tree.commit(store, Record("certify", input=audit.to_json(stated)))
     entry = AuditEntry.objects.of_chain(store_id).get(seq=seq)
@@ -123,15 +125,24 @@ def _receipt_confirms(content: Mapping[str, Any]) -> bool:
 
 
 def _entry_confirms(content: Mapping[str, Any]) -> bool:
-    """Return whether the entry of a certificate exists and contains the digest of the certificate's content."""
+    """Return whether the certificate's entry exists, and says the same as the certificate.
+
+    Only `id` and `hub` are in no entry. An entry of an older version has no `type`.
+    """
     seq = content.get("entry")
     rows = AuditEntry.objects.of_chain(str(content.get("memory_store_id"))).of_command("certify")
     entry = rows.filter(seq=seq).first() if isinstance(seq, int) else None
-    if entry is None or entry.hash != content.get("entry_hash") or not entry.input:
+    if entry is None or not entry.input:
         return False
-    names = json.loads(entry.input).get("names", [])
-    stated = {name: content.get(name) for name in names}
-    return bool(names) and json.loads(entry.input).get("sha256") == sha256(stated)
+    details = json.loads(entry.input)
+    names = details.get("names", [])
+    known = {
+        "at": chain.moment(entry.at), "by": entry.actor_id, "entry_hash": entry.hash, "audit_key": entry.key_name,
+        "type": details.get("type", content.get("type")),
+    }  # fmt: skip
+    if content.keys() != {*_OUTER, *names} or any(content[name] != value for name, value in known.items()):
+        return False
+    return bool(names) and details.get("sha256") == sha256({name: content[name] for name in names})
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
