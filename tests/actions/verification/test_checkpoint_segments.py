@@ -153,8 +153,22 @@ def test_a_live_file_that_is_missing_or_older_than_its_segments_is_noticed(hub: 
     write(hub, own_checkpoints, 30, known)
     own_checkpoints.write_bytes(older)
     assert f"{own_checkpoints} is older than it" in verified()
+    own_checkpoints.write_bytes(b"")
+    assert f"{own_checkpoints} is empty" in verified()
     own_checkpoints.unlink()
     assert f"{own_checkpoints} is missing" in verified()
+
+
+@pytest.mark.parametrize("line", [b"[" * 4_000, b'{"key": [[]], "mac": 1}', b"\0" * 5_000])
+def test_a_line_that_is_none_is_named_and_checkpoints_go_on(hub: Hub, own_checkpoints: Path, line: bytes) -> None:
+    known = checkpoints.Known()
+    write(hub, own_checkpoints, 3, known)
+    with own_checkpoints.open("ab") as stream:
+        stream.write(line + b"\n")
+    assert f"{own_checkpoints} line 5 was changed" in verified()
+    write(hub, own_checkpoints, 1, known)
+    last = own_checkpoints.read_bytes().splitlines(keepends=True)[-1]
+    assert checkpoints.checkpoint_lines.parsed(last) and "line 5 was changed" in verified()
 
 
 def test_lines_cut_off_the_live_file_of_a_running_hub_leave_a_gap(

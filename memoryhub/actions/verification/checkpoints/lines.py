@@ -75,7 +75,7 @@ def parsed(text: bytes) -> Line | None:
         if not hmac.compare_digest(_mac(fields) if "line" in fields else _old_mac(fields), str(mac)):
             return None
         return _line(fields)
-    except (ValueError, TypeError, KeyError, AttributeError):
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
 
 
@@ -83,7 +83,7 @@ def lost_key(text: bytes) -> str | None:
     """Return the name of a line's audit key if that key was lost, else None."""
     try:
         name = str(json.loads(text)["key"])
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, RecursionError):
         return None
     return name if keys.is_lost(name) else None
 

@@ -114,6 +114,8 @@ class Files:
                 self.problems.append(f"{self.path} is missing")
             return
         live, size = opened
+        if not size and there:
+            self.problems.append(f"{self.path} is empty")
         with closing(live):
             number = _segment_in(live) or max(there, default=0) + 1
             yield from self._segments(number, there)
