@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from memoryhub.actions.accounts import keys_and_roles
-from memoryhub.actions.claude_runs import made, runs, transcripts, work
+from memoryhub.actions.claude_runs import dreamed, made, runs, transcripts, work
 from memoryhub.actions.erasure import redaction
 from memoryhub.actions.stores import delete
 from memoryhub.actions.stores.stores import set_archived
@@ -27,6 +27,7 @@ from memoryhub.models import (
     MemoryStore,
     MemoryVersion,
     Proposal,
+    ProposedChange,
     Session,
     User,
     WebhookCursor,
@@ -175,6 +176,29 @@ def test_update_existing_changes_the_store_at_once_only_where_rules_allow_all_of
     if is_merged:
         waiting = MemoryVersion.objects.filter(store=store, review_state="unreviewed").order_by("-seq").first()
         assert waiting is not None and AuditEntry.objects.get(chain=store.pk, seq=waiting.seq).session is not None
+
+
+@pytest.mark.both_databases
+def test_what_a_rule_holds_back_is_not_merged_with_a_dream_whose_proposal_it_has_joined(
+    store: MemoryStore, session: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    set_rules(store, PathRule(Effect.PROPOSE, "/policy.md"), PathRule(Effect.ALLOW))
+    secret = new_secret(store, Access.MANAGE)
+    agent = Hub(store, secret)
+    merge = dreamed._merge
+
+    def joined(*args: Any) -> None:
+        held = agent.block(command="create", path="/memories/policy.md", file_text="Refund all.\n")
+        agent.send(held, memoryhub_session=ClaudeRun.objects.get().session_name)
+        merge(*args)
+
+    monkeypatch.setattr(dreamed, "_merge", joined)
+    before = texts(store.pk)
+    dream = sdk(secret).beta.dreams.create(inputs=inputs(store, session), model=MODEL, output_behavior=updating(store))
+    ran(dream.id)
+    proposal = Proposal.objects.get()
+    assert ProposedChange.objects.of_proposal(proposal).count() == 3
+    assert proposal.state == "open" and texts(store.pk) == before
 
 
 def test_a_dream_that_merges_its_proposal_makes_no_new_agent_a_known_one(store: MemoryStore, session: str) -> None:

@@ -10,7 +10,7 @@ from datetime import datetime
 from django.utils.translation import gettext as _
 
 from memoryhub.actions.claude_runs import dreams, events, made, work
-from memoryhub.actions.claude_runs.made import Made, Proposed
+from memoryhub.actions.claude_runs.made import Proposed
 from memoryhub.actions.core import audit, tree
 from memoryhub.actions.core.audit import Act, Actor, Record
 from memoryhub.actions.core.plans import PlanChanged, TooMuch
@@ -21,7 +21,7 @@ from memoryhub.actions.proposals import decide
 from memoryhub.actions.proposals.decide import AlreadyDecided
 from memoryhub.actions.proposals.plan import proposal_plan
 from memoryhub.actions.stores import copies
-from memoryhub.models import Agent, ClaudeRun, ClaudeRunState, Door, MemoryStore, Proposal
+from memoryhub.models import Agent, ClaudeRun, ClaudeRunState, Door, MemoryStore, Proposal, ProposedChange
 from memoryhub.pure.path_rules import Verb
 from memoryhub.pure.protocol.errors import ToolError
 
@@ -56,7 +56,7 @@ def finish(run_id: str, worker: str, at: datetime) -> None:
             _keep(store, own)
         events.end(own, ClaudeRunState.FINISHED, at, problem=problem)
     if proposed.number is not None and not proposed.left_out:
-        _merge(run.store_id, proposed.number, found, act)
+        _merge(run.store_id, proposed.number, act)
 
 
 def _keep(store: Tree, run: ClaudeRun) -> None:
@@ -67,9 +67,8 @@ def _keep(store: Tree, run: ClaudeRun) -> None:
     tree.commit(store, Record("keep_dream", input=audit.to_json({"run": run.pk, "copy": run.copy, "name": name})))
 
 
-def _merge(store_id: str, number: int, found: Sequence[Made], act: Act) -> None:
-    """Merge the proposal `number` if path rules allow all the changes `found`, and none of them needs a person's
-    choice.
+def _merge(store_id: str, number: int, act: Act) -> None:
+    """Merge the proposal `number` if path rules allow all its changes, and none of them needs a person's choice.
 
     Otherwise do nothing.
     """
@@ -77,17 +76,19 @@ def _merge(store_id: str, number: int, found: Sequence[Made], act: Act) -> None:
         with tree.locked(store_id, act) as store:
             proposal = Proposal.objects.of_store(store_id).get(number=number)
             plan = proposal_plan(proposal)
-            if not plan.is_empty and not plan.has_problems and _are_allowed(store, found):
+            if not plan.is_empty and not plan.has_problems and _are_allowed(store, proposal):
                 decide.merge(store_id, number, {}, plan.digest, act)
     except (ToolError, TooMuch, PlanChanged, AlreadyDecided, NoSuchStore):
         pass
 
 
-def _are_allowed(store: Tree, found: Sequence[Made]) -> bool:
+def _are_allowed(store: Tree, proposal: Proposal) -> bool:
+    # Not only the changes of the dream: a call of the agent that a rule holds back may have joined the proposal.
+    found = ProposedChange.objects.of_proposal(proposal)
     return all(path_rules.allow(store, verb, [change]) for one in found for verb, change in _changes(store, one))
 
 
-def _changes(store: Tree, one: Made) -> Sequence[tuple[Verb, Change]]:
+def _changes(store: Tree, one: ProposedChange) -> Sequence[tuple[Verb, Change]]:
     memory = tree.memory_by_id(store, one.memory) if one.memory is not None else None
     if memory is None:
         return [(Verb.CREATE, Change(one.new_path or one.path))]
