@@ -207,6 +207,8 @@ def _said(claims: dict[str, Any], tokens: Tokens) -> Said:
         more = _asked(configuration["userinfo_endpoint"], None, headers)
         if more.get("sub") != claims["sub"]:
             raise Refused("its userinfo is about another person")
+        if claims.get("email", more.get("email")) != more.get("email"):
+            more.pop("email_verified", None)  # it is about another address
         claims = more | claims
         is_complete = True
     subject = claims["sub"]

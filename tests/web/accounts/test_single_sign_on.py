@@ -192,6 +192,15 @@ def test_a_configuration_of_another_issuer_and_a_userinfo_of_another_person_are_
     assert come(idp)[1].status_code == 403 and not User.objects.exists()
 
 
+def test_a_verified_address_of_the_userinfo_verifies_no_other_one_of_the_token(idp: Provider, bob: User) -> None:
+    person = {name: value for name, value in DORA.items() if name != "email_verified"}
+    wrong = {"claims": {"email": bob.email}, "userinfo": {"email_verified": True}}
+    idp.says(person=person, wrong=wrong, in_userinfo=True)
+    assert come(idp)[1].status_code == 403 and not bob.identities.exists()
+    idp.says(person=person, wrong=wrong | {"claims": {"email": DORA["email"]}}, in_userinfo=True)
+    assert come(idp)[1].status_code == 303
+
+
 def test_an_answer_works_once_and_only_in_the_browser_that_asked(idp: Provider) -> None:
     client = Client()
     address = idp.back_from(begun(client))
