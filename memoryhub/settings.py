@@ -28,39 +28,42 @@ DATA_DIR = Path(
 
 
 # A command that only uses a hub creates no files: with MEMORYHUB_DATA_DIR forgotten it would start a second hub. A
-# secret that is missing is replaced by a random one for this process alone.
+# secret that it cannot read is replaced by a random one for this process alone.
 USES_A_HUB = Path(sys.argv[0]).name in ("manage.py", "memoryhub") and sys.argv[1:2] not in (["serve"], ["migrate"])
 
 
-MEMORYHUB_ABSENT_SECRETS: list[str] = []
-"""The environment variables of the secrets that a command did not find. Their values are random; they are not the hub's
-secrets."""
+MEMORYHUB_ABSENT_SECRETS: dict[str, str] = {}
+"""{variable of a secret that a command does not have: why, as a sentence}. The values of such secrets are random; they
+are not the hub's."""
 
 
 def kept_secret(variable: str, file_name: str) -> str:
     """Return the value of an environment variable or, without it, the secret in a file of the data directory.
 
-    A start of the hub creates a missing file (mode 0600). A command that needs an existing hub gets a random secret in
-    its place, and the variable is listed in MEMORYHUB_ABSENT_SECRETS.
+    A start of the hub creates a missing file (mode 0600). A command that has no secret gets a random one instead, and
+    MEMORYHUB_ABSENT_SECRETS says why: only the command knows whether it needs the secret, and its code for that.
     """
     if value := secret_in(variable):
         return value
     path = DATA_DIR / file_name
+    problem = f"{path} is not there, and {variable} is not set."
     try:
-        if not path.exists():
-            if USES_A_HUB:
-                MEMORYHUB_ABSENT_SECRETS.append(variable)
-                return secrets.token_urlsafe(48)
+        if not USES_A_HUB and not path.exists():
             DATA_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
             make_secret(path)
-        if value := path.read_bytes().decode(errors="replace").strip():
-            return value
-        raise SystemExit(f"{path} is empty: put it back from a backup, or set {variable} to what it was.")
+        if path.exists():
+            if value := path.read_bytes().decode(errors="replace").strip():
+                return value
+            problem = f"{path} is empty: put it back from a backup, or set {variable} to what it was."
     except OSError as error:
-        raise SystemExit(
+        problem = (
             f"{path} cannot be kept: {error.strerror}."
             " Set MEMORYHUB_DATA_DIR to a directory that the user of the hub may write to."
-        ) from None
+        )
+    if not USES_A_HUB:
+        raise SystemExit(problem)
+    MEMORYHUB_ABSENT_SECRETS[variable] = problem
+    return secrets.token_urlsafe(48)
 
 
 def make_secret(path: Path) -> None:

@@ -15,7 +15,7 @@ from django.core import checks as django_checks
 from memoryhub import checks
 from memoryhub.actions.backups import make, restore
 from memoryhub.doctor.findings import ERROR, WARNING, Finding, error, warning
-from memoryhub.operating import private_files, starting
+from memoryhub.operating import private_files
 
 LEAST_FREE = 1_000_000_000
 """Bytes of free disk space below which a person should act."""
@@ -68,10 +68,9 @@ def disk(_: datetime) -> Iterator[Finding]:
 
 
 def secrets(_: datetime) -> Iterator[Finding]:
-    """Report secrets that are missing."""
-    for name in settings.MEMORYHUB_ABSENT_SECRETS:
-        said = f"{settings.DATA_DIR / starting.FILES[name]} is not there, and {name} is not set."
-        yield error("secrets", said, "Put it back from a backup. Without it the hub does not start.")
+    """Report secrets that are missing or cannot be read."""
+    for said in settings.MEMORYHUB_ABSENT_SECRETS.values():
+        yield error("secrets", said, "If it is lost, put it back from a backup. Without it the hub does not start.")
 
 
 def address(_: datetime) -> Iterator[Finding]:

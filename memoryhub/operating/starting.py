@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand, CommandError, SystemCheckError
 from django.db import DatabaseError, InterfaceError, connection
 from django.db.migrations.loader import MigrationLoader
 
@@ -84,10 +84,10 @@ class HubCommand(BaseCommand):
                 require_hub()
                 require_known_schema(for_command=not self.older_schema)
                 require_own_secrets(self.needs)
-            except NotStarted as error:
+                done = super().execute(*args, **options)
+            except (NotStarted, SystemCheckError) as error:
                 error.returncode = self.not_done
                 raise
-            done = super().execute(*args, **options)
             sys.stdout.flush()
             return done
 
@@ -238,7 +238,7 @@ def require_own_secrets(needed: Collection[str] = FILES) -> None:
     """Raise NotStarted if a needed secret is missing, or belongs to another hub. The message names the secret."""
     for name in needed:
         if name in settings.MEMORYHUB_ABSENT_SECRETS:
-            raise NotStarted(f"{settings.DATA_DIR / FILES[name]} is not there, and {name} is not set. {ONE_FOR_ALL}")
+            raise NotStarted(f"{settings.MEMORYHUB_ABSENT_SECRETS[name]} {ONE_FOR_ALL}")
     for name in (wrong for wrong in installation.wrong_secrets() if wrong in needed):
         if name == "MEMORYHUB_AUDIT_KEY" and _is_rotation_interrupted():
             raise NotStarted("The audit key was being replaced when that was interrupted. Run rotate_audit_key again.")

@@ -61,7 +61,7 @@ def healthy(settings, tmp_path: Path, superuser: User, monkeypatch: pytest.Monke
     settings.MEMORYHUB_CHECKPOINT_FILE = settings.DATA_DIR / "checkpoints.jsonl"
     settings.MEMORYHUB_BACKUP_PASSPHRASE = "seven words that no one else knows"
     settings.SQLITE_SYNCHRONOUS = "FULL"
-    settings.MEMORYHUB_ABSENT_SECRETS = []
+    settings.MEMORYHUB_ABSENT_SECRETS = {}
     monkeypatch.delenv("MEMORYHUB_URL", raising=False)
     monkeypatch.setattr("memoryhub.doctor.examine.require_hub", lambda: None)  # the tests' database is in memory
     monkeypatch.setattr("memoryhub.doctor.inside.facts.setting", sound_setting)
@@ -112,7 +112,7 @@ def _(patch: pytest.MonkeyPatch) -> None:
 
 @fault("missing audit key", "audit_key is not there")
 def _(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(real, "MEMORYHUB_ABSENT_SECRETS", ["MEMORYHUB_AUDIT_KEY"])
+    patch.setattr(real, "MEMORYHUB_ABSENT_SECRETS", {"MEMORYHUB_AUDIT_KEY": "audit_key is not there, …"})
 
 
 @fault("secret of another hub", "MEMORYHUB_AUDIT_KEY does not belong to this database")

@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -100,8 +101,27 @@ def test_a_new_secret_key_is_not_accepted_with_another_audit_key_nor_where_there
 @pytest.mark.parametrize("file", ["audit_key", "secret_key"])
 def test_an_empty_file_of_a_secret_is_named_by_serve_and_commands(home: Path, file: str) -> None:
     (home / file).write_text("")
+    said = f"{home / file} is empty: put it back from a backup"
     for answer in (served_once(home), manage(home, "create_store", "X")):
-        assert_refused(answer, 1, f"{home / file} is empty: put it back from a backup")
+        assert_refused(answer, 1, said)
+    assert said in manage(home, "doctor").stdout
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda key: key.write_text(""), lambda key: (key.unlink(), key.mkdir())], ids=["empty", "unreadable"]
+)
+def test_a_secret_that_cannot_be_read_and_a_wrong_variable_are_no_verdict_about_the_audit(
+    home: Path, damage: Callable[[Path], object]
+) -> None:
+    wrong = {"MEMORYHUB_LOG_LEVEL": "LOUD"}
+    assert_refused(manage(home, "verify_audit", **wrong), 2, "MEMORYHUB_LOG_LEVEL is not a level")
+    assert_refused(manage(home, "create_store", "X", **wrong), 1, "MEMORYHUB_LOG_LEVEL is not a level")
+    assert_refused(manage(home, "verify_receipt", str(home / "no-receipt")), 2, "cannot be read")
+    damage(home / "secret_key")
+    assert manage(home, "verify_audit").returncode == 0  # it does not need this one
+    damage(home / "audit_key")
+    for command in (["verify_audit"], ["verify_receipt", str(home / "receipt")]):
+        assert_refused(manage(home, *command), 2, f"{home / 'audit_key'} ")
 
 
 @pytest.mark.push

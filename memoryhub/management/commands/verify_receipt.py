@@ -25,7 +25,7 @@ class Command(HubCommand):
             text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
             verdict = documents.check(text)
         except (OSError, UnicodeDecodeError) as error:
-            raise CommandError(f"{file} cannot be read: {error}") from error
+            raise CommandError(f"{file} cannot be read: {error}", returncode=self.not_done) from error
         except documents.Malformed as error:
             raise CommandError(f"{file} is no receipt and no certificate: {error}") from error
         if verdict is Verdict.LOST:
