@@ -83,7 +83,7 @@ def older_page(
         if streams.is_beyond((bound.latest, chain), found):
             break
         streams.open(chain)
-        found = streams.merged()
+        found = streams.merged(found, streams.opened[chain])
     shown, older, reached = found[:size], None, None
     if len(found) > size:
         older = _place(shown[-1], chains, streams.gaps(shown))
@@ -101,7 +101,7 @@ def newer_page(search: Search, chains: Sequence[str], after: str, size: int = PA
     streams = _Streams(search, _bounds(chains, place), size + 1, most, newest=False)
     for chain in chains:
         streams.open(chain)
-    found = streams.merged()
+    found = streams.merged(*streams.opened.values())
     shown, newer, reached = found[:size], None, None
     if len(found) > size:
         newer = _place(found[size], chains, streams.gaps(shown))
@@ -200,9 +200,9 @@ class _Streams:
         is_full = len(found) == self.limit and latest < _key(found[-1])
         return is_full or (reached is not None and latest < _key(reached))
 
-    def merged(self) -> list[AuditEntry]:
-        """Return at most `limit` entries of all opened chains in one order: those closest to the place."""
-        merged, reached = heapq.merge(*self.opened.values(), key=_key, reverse=self.newest), self.reached()
+    def merged(self, *parts: Iterable[AuditEntry]) -> list[AuditEntry]:
+        """Return at most `limit` entries of all `parts` in one order: those closest to the place."""
+        merged, reached = heapq.merge(*parts, key=_key, reverse=self.newest), self.reached()
         if reached is not None:
             known = _key(reached)
             merged = (entry for entry in merged if (_key(entry) >= known if self.newest else _key(entry) <= known))

@@ -15,7 +15,7 @@ from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.actions.stores import stores
 from memoryhub.actions.verification import entries as audit_look
 from memoryhub.models import Access, Agent, AuditChain, AuditEntry, MemoryStore, User
-from memoryhub.web.audit import entries as audit
+from memoryhub.web.audit import entries as audit, queries
 from memoryhub.web.audit.queries import Search, newer_page, older_page
 from tests.support.fixtures import AT, BY, signed_in
 from tests.support.long import LONG
@@ -73,6 +73,22 @@ class TestPaging:
     @pytest.fixture
     def chains(self, made: Calls, db: None) -> list[str]:
         return list(AuditChain.objects.values_list("pk", flat=True))
+
+    def test_a_page_without_matches_merges_each_of_many_chains_once(
+        self, made: Calls, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for number in range(9):
+            stores.create_store(stores.StoreSettings(name=f"Store {number}"), **BY)
+        merged, merge = [], queries.heapq.merge
+
+        def counted(*parts: Any, **options: Any) -> Any:
+            merged.append(len(parts))
+            return merge(*parts, **options)
+
+        monkeypatch.setattr(queries.heapq, "merge", counted)
+        chains = list(AuditChain.objects.values_list("pk", flat=True))
+        assert older_page(Search(author="user_none"), chains).entries == []
+        assert sum(merged) == 2 * len(chains) >= 24
 
     def test_pages_lose_and_repeat_nothing_while_entries_arrive(self, chains: list[str], caller: Caller) -> None:
         entries = list(AuditEntry.objects.only("chain", "seq", "command", "ok", "at"))
