@@ -40,15 +40,16 @@ are not the hub's."""
 def kept_secret(variable: str, file_name: str) -> str:
     """Return the value of an environment variable or, without it, the secret in a file of the data directory.
 
-    A start of the hub creates a missing file (mode 0600). A command that has no secret gets a random one instead, and
-    MEMORYHUB_ABSENT_SECRETS says why: only the command knows whether it needs the secret, and its code for that.
+    A start of the hub creates a missing file (mode 0600), unless a restore was interrupted, which has the secret. A
+    command that has no secret gets a random one instead, and MEMORYHUB_ABSENT_SECRETS says why: only the command knows
+    whether it needs the secret, and its code for that.
     """
     if value := secret_in(variable):
         return value
     path = DATA_DIR / file_name
-    problem = f"{path} is not there, and {variable} is not set."
+    problem, is_restored = f"{path} is not there, and {variable} is not set.", (DATA_DIR / "restore.new").exists()
     try:
-        if not USES_A_HUB and not path.exists():
+        if not USES_A_HUB and not is_restored and not path.exists():
             DATA_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
             make_secret(path)
         if path.exists():
@@ -61,7 +62,7 @@ def kept_secret(variable: str, file_name: str) -> str:
             " Set MEMORYHUB_DATA_DIR to a directory that the user of the hub may write to."
         )
     if not USES_A_HUB:
-        raise SystemExit(problem)
+        raise SystemExit(f"{problem} A restore was interrupted: run `restore` again." if is_restored else problem)
     MEMORYHUB_ABSENT_SECRETS[variable] = problem
     return secrets.token_urlsafe(48)
 

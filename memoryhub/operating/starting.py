@@ -16,6 +16,7 @@ from django.db import DatabaseError, InterfaceError, connection
 from django.db.migrations.loader import MigrationLoader
 
 from memoryhub import checks
+from memoryhub.actions.backups import restore
 from memoryhub.actions.core.hub import installation
 from memoryhub.actions.verification import checkpoints
 from memoryhub.database import pooled
@@ -38,15 +39,15 @@ class NotStarted(CommandError):
 def before_migrating() -> None:
     """Prepare a start of `serve`: make private files private, and lock the data directory.
 
-    Raises NotStarted for a database whose schema is unknown, and for an empty database beside the checkpoints of
-    another database.
+    Raises NotStarted for an unknown database schema, or an empty database where a restore was interrupted or beside
+    the checkpoints of another one. Then no file of a database is made, so that a restore can be repeated.
     """
     os.umask(0o077)
     require_address()
     lock()
     private_files.tighten()
+    require_no_lost_database()
     require_known_schema()
-    require_own_checkpoints()
 
 
 def after_migrating() -> None:
@@ -214,21 +215,30 @@ def require_known_schema(*, for_command: bool = False) -> None:
         )
 
 
-def require_own_checkpoints() -> None:
-    """Raise NotStarted if the database is empty, but checkpoints were written for another database.
+def require_no_lost_database() -> None:
+    """Raise NotStarted if the database is empty, but a restore was interrupted or checkpoints were written for another.
 
     Otherwise a hub whose database is lost would begin again without its memories.
     """
-    file = settings.MEMORYHUB_CHECKPOINT_FILE
+    file, left = settings.MEMORYHUB_CHECKPOINT_FILE, settings.DATA_DIR / restore.WORK
     were_written = checkpoints.segments(file) or (file.is_file() and file.stat().st_size)
-    if were_written and not _is_used():
+    if not (were_written or left.exists()) or _is_used():
+        return
+    if left.exists():
         raise NotStarted(
-            f"The database is empty, but {file} was written for another one. If that database was lost or moved, put"
-            " it back, or correct DATABASE_URL. For a new hub, set MEMORYHUB_DATA_DIR to a directory of its own."
+            f"{left} is there, and the database is empty. A restore was interrupted: run `restore` again. For a new"
+            " hub, set MEMORYHUB_DATA_DIR to a directory of its own."
         )
+    raise NotStarted(
+        f"The database is empty, but {file} was written for another one. If that database was lost or moved, put"
+        " it back, or correct DATABASE_URL. For a new hub, set MEMORYHUB_DATA_DIR to a directory of its own."
+    )
 
 
 def _is_used() -> bool:
+    database = private_files.database_file()
+    if database is not None and not database.exists():
+        return False
     there = connection.introspection.table_names()
     used = {Installation: Installation.objects.all(), AuditEntry: AuditEntry.objects.of_chain(HUB)}
     return any(model._meta.db_table in there and rows.exists() for model, rows in used.items())

@@ -3,6 +3,7 @@
 import os
 import random
 import re
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from tests.api.server import put_migrated
 from tests.faults import postgres
 from tests.faults.clients import Load
 from tests.faults.hub import ROOT, Hub
+from tests.operating.test_starting import served_once
 from tests.support import cluster, starts
 from tests.support.long import LONG
 
@@ -223,6 +225,30 @@ def test_a_damaged_file_and_a_wrong_key_are_named_and_change_nothing(place: Path
     assert restored(file, there).returncode == 0
     told = restored(file, there)
     assert told.returncode == 1 and "A restore replaces nothing" in told.stderr
+
+
+@pytest.mark.push
+def test_a_hub_does_not_start_where_a_restore_was_interrupted_and_the_restore_is_repeated(place: Path) -> None:
+    hub, there = Hub(place / "data"), place / "restored"
+    hub.start()
+    hub.new_store()
+    hub.stop()  # with a checkpoint
+    assert backed_up(place, **RECIPIENT).returncode == 0
+    (there / "restore.new").mkdir(parents=True)
+    for placed in ("", "audit_key", "checkpoints.jsonl", "secret_key"):  # in this order, as far as it came
+        if placed:
+            shutil.copy(place / "data" / placed, there)
+        answer = served_once(there)
+        assert answer.returncode == 1 and "A restore was interrupted: run `restore` again." in answer.stderr, answer
+        made = {path.name for path in there.iterdir()} & {"memoryhub.sqlite3", "secret_key"}
+        assert made == ({"secret_key"} if placed == "secret_key" else set())
+    told = restored(newest(place), there)
+    assert (told.returncode, "Restored" in told.stdout, "were kept" in told.stdout) == (0, True, False), told
+    assert Hub(there).command("verify_audit").returncode == 0
+    (there / "restore.new").mkdir()  # it was killed after its last step
+    hub = Hub(there)
+    hub.start()
+    hub.stop()
 
 
 def damages(whole: bytes) -> Iterator[bytes]:

@@ -4,6 +4,7 @@
 directory is the unpacked one.
 """
 
+import filecmp
 import json
 import os
 import secrets
@@ -135,11 +136,16 @@ def finish(act: Act, name: str, *, accept: bool) -> Verdict:
 def place(unpacked: Unpacked) -> bool:
     """Move the unpacked files into the data directory, the database last.
 
-    Return whether the hub already had checkpoints: then the checkpoints of the backup are left out.
+    Return whether the hub already had checkpoints: then those of the backup are left out. Those that an interrupted
+    restore of the same backup has placed do not count.
     """
     directory: Path = settings.DATA_DIR
     written: Path = settings.MEMORYHUB_CHECKPOINT_FILE
-    has_own = bool(checkpoints.segments(written)) or written.exists()
+    has_own = any(
+        not _is_same(file, unpacked.directory / file.name)
+        for file in (*checkpoints.segments(written).values(), written)
+        if file.exists()
+    )
     database = unpacked.manifest.database
     for name in sorted(unpacked.manifest.files):
         is_kept = has_own and name.startswith("checkpoints")
@@ -149,6 +155,10 @@ def place(unpacked: Unpacked) -> bool:
         _move(unpacked.directory / database, Path(str(connection.settings_dict["NAME"])))
     checkpoints.keep_names(written)
     return has_own
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    return other.exists() and filecmp.cmp(one, other, shallow=False)
 
 
 def _move(source: Path, to: Path) -> None:
