@@ -10,8 +10,7 @@ from datetime import datetime
 from typing import Any
 
 VERSION = "1.3.0"
-"""The version of the schema that the events follow. Later versions have changed nothing in the parts that the events
-use."""
+"""The version of the schema that the events follow. They are valid by later versions, too."""
 
 LONGEST_COMMAND = 100
 """The most characters of a command in an event. An agent can send any text as a command."""
@@ -44,7 +43,8 @@ _CLASSES: dict[int, dict[str, Any]] = {
         "category_name": "Identity & Access Management",
     },
 }  # fmt: skip
-_KINDS = {"user": (1, "User"), "key": (4, "Service"), "policy": (3, "System"), "system": (3, "System")}
+# Version 1.3.0 has no number for the account of a program: 99 is a kind that `type` names.
+_KINDS = {"user": (1, "User"), "key": (99, "Service"), "policy": (3, "System"), "system": (3, "System")}
 _OUTCOMES = {"ok": (1, "Success"), "proposed": (99, "Proposed")}
 _PLACE = ("seq", "previous_hash", "hash", "key_name", "version", "new_path", "group", "replay_of")
 
@@ -91,7 +91,7 @@ def event_of(entry: Mapping[str, Any], *, store: str, outcome: str, given: Mappi
             },
             "actor": {"user": user, "session": _session(entry)},
             "src_endpoint": source,
-            **({"user": _who_signed_in(user, given)} if is_sign_in else {"api": _api(entry, command)}),
+            **(_sign_in(user, entry, given) if is_sign_in else {"api": _api(entry, command)}),
             "resources": None if is_sign_in else _resources(entry, store, given.get("memories", ())),
             "unmapped": {name: entry[name] for name in _PLACE} | {"duration_microseconds": entry["duration"]},
         }
@@ -115,9 +115,9 @@ def _user(entry: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _who_signed_in(user: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the account that a sign-in names. A failed sign-in may name an account that does not exist."""
-    return {**user, "email_addr": given.get("email")}
+def _sign_in(user: Mapping[str, Any], entry: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the account of a sign-in, and to what. After a failed sign-in, the account need not exist."""
+    return {"user": {**user, "email_addr": given.get("email")}, "service": _service(entry)}
 
 
 def _session(entry: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -126,7 +126,11 @@ def _session(entry: Mapping[str, Any]) -> dict[str, Any] | None:
 
 def _api(entry: Mapping[str, Any], command: str) -> dict[str, Any]:
     request = {"uid": entry["token"]} if entry["token"] else None
-    return {"operation": command, "service": {"name": f"MemoryHub {entry['door']}"}, "request": request}
+    return {"operation": command, "service": _service(entry), "request": request}
+
+
+def _service(entry: Mapping[str, Any]) -> dict[str, Any]:
+    return {"name": f"MemoryHub {entry['door']}"}
 
 
 def _resources(entry: Mapping[str, Any], store: str, memories: Iterable[str]) -> list[dict[str, Any]]:

@@ -21,7 +21,7 @@ def _object(required: str = "", /, *, one_of: str = "", **properties: Any) -> di
 
 USER = _object(
     one_of="account name uid", uid=TEXT, name=TEXT, email_addr=TEXT, type=TEXT, credential_uid=TEXT,
-    type_id={"enum": [0, 1, 2, 3, 4, 99]},
+    type_id={"enum": [0, 1, 2, 3, 99]},
 )  # fmt: skip
 ACTOR = _object(one_of="process user session app_name app_uid", user=USER, session=_object(uid=TEXT))
 ENDPOINT = _object(
@@ -29,7 +29,8 @@ ENDPOINT = _object(
     ip={"anyOf": [{"type": "string", "format": name} for name in ("ipv4", "ipv6")]},
     svc_name=TEXT,
 )
-API = _object("operation", operation=TEXT, service=_object(one_of="name uid", name=TEXT), request=_object(uid=TEXT))
+SERVICE = _object(one_of="name uid", name=TEXT)
+API = _object("operation", operation=TEXT, service=SERVICE, request=_object(uid=TEXT))
 METADATA = _object(
     "product version", version={"const": "1.3.0"}, uid=TEXT, log_name=TEXT, sequence={"type": "integer", "minimum": 1},
     product=_object("vendor_name", name=TEXT, vendor_name=TEXT),
@@ -62,5 +63,6 @@ API_ACTIVITY = _class(
     6003, 6, {1: "Create", 2: "Read", 3: "Update", 4: "Delete", 99: "Other"}, "actor api src_endpoint", api=API,
     resources=RESOURCES,
 )  # fmt: skip
-AUTHENTICATION = _class(3002, 3, {1: "Logon", 2: "Logoff", 99: "Other"}, "user", user=USER)
+AUTHENTICATION = _class(3002, 3, {1: "Logon", 2: "Logoff", 99: "Other"}, "user", user=USER, service=SERVICE)
+AUTHENTICATION["anyOf"] = [{"required": ["service"]}, {"required": ["dst_endpoint"]}]
 EVENT = {"$schema": "https://json-schema.org/draft/2020-12/schema", "oneOf": [API_ACTIVITY, AUTHENTICATION]}
