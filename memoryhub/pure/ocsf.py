@@ -116,7 +116,7 @@ def _user(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _sign_in(user: Mapping[str, Any], entry: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the account of a sign-in, and to what. After a failed sign-in, the account need not exist."""
+    """Return the account and the service of a sign-in. A failed sign-in may name an account that does not exist."""
     return {"user": {**user, "email_addr": given.get("email")}, "service": _service(entry)}
 
 
