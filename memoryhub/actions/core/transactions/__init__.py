@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from contextvars import copy_context
 from functools import partial
 from typing import Any, Generic, TypeVar
 
@@ -259,12 +260,13 @@ watch = Watch(tidy_up)
 def together(work: Callable[[], T], whose: object = None) -> T:
     """Run work that uses `writing`, and return its result after its commit. `whose` is the id of the calling key.
 
-    If the committer runs, it commits all queued work in one transaction. Work must be repeatable: if one piece of work
-    fails, all pieces are run again, each in its own transaction. If the database has an error, all pieces fail.
+    If the committer runs, it commits all queued work in one transaction. Work must be repeatable: if one piece fails,
+    all are run again, each in its own transaction. A database error fails all. In the committer, the work has the
+    context variables of its caller, such as the trace and the id of the request.
     """
     if not _committer_runs.is_set() or getattr(_thread, "is_committer", False):
         return work()
-    job = _Job(work, whose)
+    job = _Job(partial(copy_context().run, work), whose)
     with committing():
         _jobs.put(job, whose)
         _turn.give_up()
