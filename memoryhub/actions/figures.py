@@ -80,12 +80,13 @@ def after(store_id: str, seq: int, most: int) -> Counted:
     found = Counted(seq)
     last = _last_by_versions(store_id, seq)
     entries = _entries(store_id, seq, most)
-    for number, at, author, command, ok, message, door, micros in entries:
+    for entry in entries:
+        number, at, author = entry[:3]
         if last is not None and number > last:
             break
-        outcome = OK if ok else kinds.kind_of((message or "")[1:]).value
-        found.activity[at.astimezone(UTC).date(), author or "", command or "", outcome] += 1
-        found.calls.append(Call(number, command or "", door, outcome, micros))
+        call = _call_of(entry)
+        found.activity[at.astimezone(UTC).date(), author or "", call.command, call.outcome] += 1
+        found.calls.append(call)
         found.seq, found.at = number, at
     for day, memories, size in _changes(store_id, seq, found.seq):
         found.growth.setdefault(day, Delta()).add(memories, size, 1)
@@ -110,6 +111,11 @@ def _entries(store_id: str, seq: int, most: int) -> list[tuple[Any, ...]]:
     found: Any = AuditEntry.objects.of_chain(store_id).filter(seq__gt=seq).oldest()
     found = found.annotate(start=Case(When(ok=False, then=start)))
     return list(found.values_list("seq", "at", "author_id", "command", "ok", "start", "door", "duration")[:most])
+
+
+def _call_of(entry: tuple[Any, ...]) -> Call:
+    number, _at, _author, command, ok, message, door, micros = entry
+    return Call(number, command or "", door, OK if ok else kinds.kind_of((message or "")[1:]).value, micros)
 
 
 def _changes(store_id: str, after: int, last: int) -> Iterator[tuple[date, int, int]]:
@@ -201,6 +207,15 @@ def count(store_id: str, last: int | None = None) -> int:
         row.seq, row.at = found.seq, found.at
         row.save(update_fields=["seq", "at"])
     return found.activity.total()
+
+
+def meter_deleted(store_id: str) -> bool:
+    """Count the next entries of a deleted store, for metrics alone; return whether there were any."""
+    entries = _entries(store_id, metering.counted(store_id), ENTRIES)
+    if entries:
+        with writing():
+            metering.add(store_id, [_call_of(entry) for entry in entries])
+    return bool(entries)
 
 
 def _add_activity(store_id: str, counts: Mapping[Key, int]) -> None:

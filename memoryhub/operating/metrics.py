@@ -145,8 +145,9 @@ def _histogram(labels: Mapping[str, str], row: CallCount) -> Iterator[Sample]:
 
 def _audit(now: datetime) -> Iterator[Family]:
     stores = AuditChain.objects.exclude(pk=HUB)
-    counted = Figures.objects.aggregate(last=Sum("seq"))["last"] or 0
-    heads = stores.filter(pk__in=MemoryStore.objects.values("pk")).aggregate(last=Sum("last_seq"))["last"] or 0
+    there = MemoryStore.objects.values("pk")
+    counted = Figures.objects.filter(store__in=there).aggregate(last=Sum("seq"))["last"] or 0
+    heads = stores.filter(pk__in=there).aggregate(last=Sum("last_seq"))["last"] or 0
     hub = AuditChain.objects.filter(pk=HUB).values_list("last_seq", flat=True).first() or 0
     ever = stores.aggregate(chains=Count("pk"), last=Sum("last_seq"), bytes=Sum("bytes"))
     yield Family("memoryhub_audit_entries_total", "counter", "The numbers of the newest entries, as sums.",

@@ -20,6 +20,7 @@ from memoryhub.actions.core.hub.background import Outcome
 from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.retention import policies, runs
 from memoryhub.actions.retention.policies import PolicySettings
+from memoryhub.actions.stores import delete
 from memoryhub.models import HUB, AuditChain, AuditEntry, CallCount, Door, MemoryStore, MeteredChain, User
 from memoryhub.operating import metrics
 from memoryhub.operating.logs.lines import Json
@@ -152,6 +153,20 @@ def test_numbers_never_fall_when_figures_are_counted_again_or_entries_are_remove
     later = calls(scrape())
     assert all(later[name] >= number for name, number in counted.items())
     assert MeteredChain.objects.get(pk=store.pk).seq == AuditChain.objects.get(pk=store.pk).last_seq
+
+
+@pytest.mark.both_databases
+def test_the_entries_of_a_deleted_store_are_counted_up_to_its_deletion(store: MemoryStore, key: str) -> None:
+    load(store, key, 1)
+    figures.catch_up()
+    load(store, key, 2)
+    delete.delete_store(store.pk, act=Act(Actor.system("tests"), Door.COMMAND, timezone.now()))
+    while delete.step(store.pk):
+        pass
+    assert not MemoryStore.every.filter(pk=store.pk).exists()
+    text = scrape()
+    assert calls(text) == in_the_audit() and calls(text)["delete_store", "command", "ok"] == 1
+    assert samples(text)["memoryhub_calls_behind", ()] == 0
 
 
 def test_a_label_has_no_name_and_no_id(store: MemoryStore, key: str, alice: User) -> None:

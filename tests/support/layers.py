@@ -34,7 +34,7 @@ ROOMS = {
         "comments": "history",
         "memories": "findings review",
         "claude_runs": "accounts findings memories proposals stores",
-        "stores": "memories retention", "accounts": "memories webhooks", "search": "memories",
+        "stores": "figures memories retention", "accounts": "memories webhooks", "search": "memories",
         "retention": "comments memories",
         "transfer": "findings memories proposals stores",
         "history": "findings memories review",

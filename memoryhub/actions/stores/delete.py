@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from django.db import models
 from django.db.models import Q
 
+from memoryhub.actions import figures
 from memoryhub.actions.core import audit, sql, tree
 from memoryhub.actions.core.audit import Act, Record, own_texts
 from memoryhub.actions.core.transactions import pace, writing
@@ -127,8 +128,11 @@ def deleted_stores() -> list[str]:
 def step(store_id: str) -> bool:
     """Delete the next rows of a deleted store in one short transaction; return whether to call this again at once.
 
-    Nothing is deleted before the webhooks' reader has read the store's audit. The store's own row is deleted last.
+    Nothing is deleted before the webhooks' reader has read the store's audit, and the metrics have counted it. The
+    store's own row is deleted last.
     """
+    if MemoryStore.every.filter(pk=store_id, copy_of=None).exists() and figures.meter_deleted(store_id):
+        return True
     if not _is_read(store_id):
         return False
     for model, store in HEAVY:

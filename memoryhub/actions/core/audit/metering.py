@@ -24,9 +24,15 @@ class Call(NamedTuple):
     micros: int
 
 
+def counted(chain: str) -> int:
+    """Return the seq of the last counted entry of a chain; 0 if there is none."""
+    return MeteredChain.objects.filter(pk=chain).values_list("seq", flat=True).first() or 0
+
+
 def add(chain: str, calls: Sequence[Call]) -> None:
-    """Count the new `calls` of a chain. Until the transaction ends, no other process may count this chain."""
-    row, _ = MeteredChain.objects.get_or_create(pk=chain, defaults={"seq": 0})
+    """Count the new `calls` of a chain. Until the transaction ends, other processes wait to count this chain."""
+    MeteredChain.objects.get_or_create(pk=chain, defaults={"seq": 0})
+    row = MeteredChain.objects.select_for_update().get(pk=chain)
     new = [call for call in calls if call.seq > row.seq]
     if not new:
         return
