@@ -107,10 +107,15 @@ planner does not know that, and would otherwise choose the index by path or by t
 
 
 def at_or_beneath(column: Expression | F, path: str) -> Q:
-    """Return the condition that `column` is `path` or, if `path` ends with a slash, a path under it."""
+    """Return the condition that `column` has `path` or, if `path` ends with a slash, that directory or a path under
+    it."""
     if not path.endswith("/"):
         return Q(Exact(column, path))
-    low, high = paths.subtree(path[:-1])
+    return Q(Exact(column, path[:-1])) | _beneath(column, path[:-1])
+
+
+def _beneath(column: Expression | F, directory: str) -> Q:
+    low, high = paths.subtree(directory)
     return Q(GreaterThanOrEqual(column, low), LessThan(column, high))
 
 
@@ -179,8 +184,8 @@ class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
         return self.filter(path=path)
 
     def beneath(self, path: str) -> AuditEntryQuerySet:
-        """Return the entries with a path under the directory `path`."""
-        return self.filter(at_or_beneath(F("path"), path + "/"))
+        """Return the entries with a path under a directory."""
+        return self.filter(_beneath(F("path"), path))
 
     def within(self, start: datetime | None, end: datetime | None) -> AuditEntryQuerySet:
         """Return the entries written at `start` or later, and before `end`; None as `start` or `end` sets no bound.

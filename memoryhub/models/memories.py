@@ -227,8 +227,7 @@ class MemoryVersionQuerySet(models.QuerySet["MemoryVersion"]):
         return self.filter(path__gte=low, path__lt=high)
 
     def about(self, path: str) -> MemoryVersionQuerySet:
-        """Return the versions at a path or, if `path` ends with a slash, the versions under it. The index by path is
-        not used.
+        """Return the versions at a path or, if `path` ends with a slash, also under it. The index by path is not used.
 
         Use this when another index has already limited the query to few rows.
         """

@@ -67,7 +67,8 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """The filters of a search; None matches anything. A `path` with a final slash matches everything under it.
+    """The filters of a search; None matches anything. A `path` with a final slash matches this directory and
+    everything under it.
 
     An entry is about a path if it names the path, moved a memory from or to it, made a version there, or decided about
     a version there. Entries that match one of the searches in `excluded` are left out. A search for a `key` also sets
@@ -358,14 +359,14 @@ def _versions(
 
 
 def _beneath(chain: str, path: str, low: int, high: int, newest: bool) -> Seqs | None:
-    """Return a function that returns the seqs of entries about paths under a directory.
+    """Return a function that returns the seqs of entries about a directory and about paths under it.
 
     Return None if there are more than FEW such entries, which are too many to sort.
     """
+    entries, versions = AuditEntry.objects.of_chain(chain), MemoryVersion.objects.filter(store_id=chain)
     tables: tuple[QuerySet[Any], ...] = (
-        AuditEntry.objects.of_chain(chain).beneath(path),
-        MemoryVersion.objects.filter(store_id=chain).under(path),
-    )
+        entries.at_path(path), entries.beneath(path), versions.at(path), versions.under(path),
+    )  # fmt: skip
     if any(by_path_alone(rows, low, high).values("place")[: FEW + 1].count() > FEW for rows in tables):
         return None
     order = "-place" if newest else "place"

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from memoryhub.actions.accounts.keys_and_roles import fold_name
 from memoryhub.actions.core.audit.commands import COMMANDS
 from memoryhub.actions.verification.entries import ANY_SESSION, READS, WRITES
-from memoryhub.models import Agent, Door, Key, MemoryStore, MemoryVersion, Session, User
+from memoryhub.models import Agent, AuditEntry, Door, Key, MemoryStore, MemoryVersion, Session, User
 from memoryhub.models.access import fold_email
 from memoryhub.pure import ids
 from memoryhub.pure.protocol.kinds import Kind
@@ -238,20 +238,21 @@ def _path(value: str | None, chains: Sequence[str]) -> str | None:
     """Return the path of a filter, or None if it has none. Raises Malformed if the value is no path."""
     if value is not None and not value.startswith("/"):
         raise Malformed(
-            _("A path must begin with “/”. If it also ends with “/”, it means everything under that directory.")
+            _("A path must begin with “/”. If it also ends with “/”, it means that directory and everything under it.")
         )
     return place_of(below_root(value, chains), chains) if value else value
 
 
 def place_of(path: str, chains: Sequence[str]) -> str:
-    """Return `path`. Its final slash, which means a directory, is removed if no directory in `chains` ever had this
-    name, but a memory had it."""
+    """Return `path` with a final slash if it names only a directory in `chains`, and without it if it names only a
+    memory. A path at which there was never anything, or both, is returned unchanged."""
     name = path.rstrip("/")
-    if not name or name == path:
+    if not name:
         return path
     versions = MemoryVersion.objects.filter(store_id__in=chains)
-    is_memory = versions.at(name).exists() and not versions.under(name).exists()
-    return name if is_memory else path
+    calls = AuditEntry.objects.filter(chain__in=chains).beneath(name)
+    is_memory, is_directory = versions.at(name).exists(), versions.under(name).exists() or calls.exists()
+    return path if is_memory == is_directory else name if is_memory else name + "/"
 
 
 def _door(value: str | None) -> str | None:

@@ -132,7 +132,7 @@ class TestFilters:
             ("path:/notes/a.md", ["view", "create"]),
             ("/notes/a.md", ["view", "create"]),
             ("path:/notes/", ["view", "create", "create"]),
-            ("path:/notes", []),
+            ("path:/notes", ["view", "create", "create"]),
             ("door:web", ["create"]),
             ("person:alice@example.com", ["create"]),
             ('agent:"support BOT" command:view', ["view", "view"]),

@@ -50,6 +50,24 @@ def test_a_path_is_found_where_a_directory_was_moved_or_deleted(bob: User, calle
         assert sorted(without + seqs(listed(client, caller.store, q=path)), reverse=True) == every, path
 
 
+@pytest.mark.both_databases
+def test_the_path_of_a_directory_finds_what_was_done_to_the_directory_itself(bob: User, caller: Caller) -> None:
+    caller.call("create", path="/memories/plans/one.md", file_text="one\n")
+    caller.call("create", path="/memories/plans-b.md", file_text="one\n")
+    holds.place(caller.store.pk, act(bob), kind=HoldKind.HOLD, path="/plans", reason="x")
+    caller.call("delete", path="/memories/plans")
+    caller.call("view", path="/memories/plans")
+    client = signed_in(bob)
+    expected = ["view", "delete", "hold", "create"]
+    assert commands(listed(client, caller.store, q="in /plans")) == expected
+    for command in expected:
+        assert commands(listed(client, caller.store, q=f"path:/plans command:{command}")) == [command]
+    there = seqs(listed(client, caller.store, q="path:/plans"))
+    assert there == seqs(listed(client, caller.store, q="in /plans"))
+    others = seqs(listed(client, caller.store, q="-path:/plans"))
+    assert sorted(there + others, reverse=True) == seqs(listed(client, caller.store))
+
+
 @pytest.mark.parametrize("written", ["q=/Cafe\u0301/a.md", "q=path:/Cafe\u0301/a.md", "path=/Cafe\u0301/a.md"])
 def test_a_path_in_decomposed_letters_is_the_same_path(bob: User, caller: Caller, written: str) -> None:
     caller.call("create", path="/memories/Caf\u00e9/a.md", file_text="a\n")
