@@ -194,7 +194,9 @@ class ListEntries(Filters):
     actor_id: str | None = Field(None, min_length=1, max_length=128, description="An agent, or a person.")
     memory_id: str | None = Field(None, min_length=1, max_length=128)
     path: str | None = Field(
-        None, pattern="^/", max_length=1100,
+        None,
+        pattern="^/",
+        max_length=1100,
         description="At this path; with a final `/` this directory and everything under it.",
     )
     created_at_gte: Moment | None = Field(None, alias="created_at[gte]")
