@@ -44,9 +44,11 @@ PROBLEMS: Mapping[str, str | Promise] = {
     "not_proposed": gettext_lazy(
         "The changes that the run made in the copy could not become a proposal. The page of the run says why."
     ),
-    "disk_full": gettext_lazy("The disk of the hub is full: neither a copy nor a proposal can be stored."),
+    "disk_full": gettext_lazy("The disk of the hub is full, so no copy and no proposal can be stored."),
     "no_copy": gettext_lazy("Too many runs work on copies of this memory store."),
-    "archived": gettext_lazy("The memory store was archived while Claude worked, so its changes were not proposed."),
+    "archived": gettext_lazy(
+        "The memory store was archived while Claude worked, so Claude’s changes were not proposed."
+    ),
     "no_room": gettext_lazy(
         "The memory store is archived or has reached a limit, so nothing could be written in a copy of it."
     ),

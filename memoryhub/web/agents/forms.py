@@ -73,7 +73,7 @@ class KeyForm(forms.Form):
     expires_on = forms.DateField(
         label=_("Last day"),
         required=False,
-        help_text=_("In place of the time above. The key works until the end of this day, in your time zone."),
+        help_text=_("This replaces the time above. The key works until the end of this day, in your time zone."),
         widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
     )
 

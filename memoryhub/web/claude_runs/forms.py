@@ -102,7 +102,7 @@ class StartForm(forms.Form):
 
     clears_tool_uses = forms.BooleanField(
         label=_("Clear old results of tools"), required=False, initial=True,
-        help_text=_("Claude is warned before, and can save to memory what it still needs."),
+        help_text=_("Before results are cleared, Claude is warned, and can save to memory what it still needs."),
     )  # fmt: skip
     trigger = forms.ChoiceField(
         label=_("Counted in"), choices=[(INPUT_TOKENS, _("input tokens")), (TOOL_USES, _("calls"))]
@@ -110,7 +110,11 @@ class StartForm(forms.Form):
     trigger_value = _number(_("When there are more than"), least=1, most=2_000_000, initial=100_000)
     keep = _number(_("Newest calls to keep"), least=0, most=1_000, initial=3)
     clear_at_least = _number(
-        _("Only if it frees this many tokens"), _("Empty: always."), least=1, most=2_000_000, required=False
+        _("Clear only if this frees at least this many tokens"),
+        _("Empty: always."),
+        least=1,
+        most=2_000_000,
+        required=False,
     )
     excludes_memory = forms.BooleanField(
         label=_("Keep the results of the memory tool"), required=False,

@@ -146,7 +146,7 @@ def propose(request: Request, store: MemoryStore, claude_run_id: str) -> HttpRes
     try:
         proposed = made.propose(run.pk, store.pk, act(request))
     except (runs.NotNow, runs.NoSuchRun, runs.CopyGone):
-        messages.error(request, _("Nothing was proposed: the run goes on, or its copy has been deleted."))
+        messages.error(request, _("Nothing was proposed: the run has not ended yet, or its copy has been deleted."))
         return see_other("claude_run", store.pk, run.pk)
     if proposed.number is None:
         return see_other("claude_run", store.pk, run.pk)

@@ -19,7 +19,7 @@ _WORDS: dict[type[Exception], tuple[str | Promise, int]] = {
     comments.NotANote: (
         _("A note to an agent is one line of at most %(most)s visible characters."), LONGEST_NOTE
     ),
-    comments.NotTheAuthor: (_("Only its author can change a comment."), 0),
+    comments.NotTheAuthor: (_("Only the author of a comment can change it."), 0),
     comments.NoSuchComment: (_("Nothing was done, because the comment, or what it is about, has been deleted."), 0),
     NoSuchPlace: (_("Nothing was published, because the proposal has no such line."), 0),
 }  # fmt: skip

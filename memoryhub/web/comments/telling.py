@@ -29,6 +29,9 @@ def tell_note(version: MemoryVersion, note: str, tell: str, act: Act) -> str:
     if memory.is_live:
         return _("%(name)s reads the note when it next views the memory.") % name
     return (
-        _("The memory is in the trash: %(name)s reads the note only if it views the memory after it is restored.")
+        _(
+            "The memory is in the trash: %(name)s reads the note only if it views the memory "
+            "after the memory is restored."
+        )
         % name
     )

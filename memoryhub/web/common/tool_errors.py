@@ -145,7 +145,7 @@ _SENTENCES: tuple[tuple[re.Pattern[str], Promise], ...] = (
     ),
     (
         _pattern(results.too_much_like, "path", "kind"),
-        _("So much of %(path)s looks like %(kind)s that it would take too long to search it. Save it in parts."),
+        _("Too much of %(path)s looks like %(kind)s, so the check would take too long. Save the text in parts."),
     ),
     (
         _pattern(results.path_blocked, "kind"),

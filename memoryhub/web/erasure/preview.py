@@ -87,7 +87,7 @@ TITLES: dict[str, tuple[Words, Words]] = {
     ),
     "change": (
         _("Changes that agents proposed"),
-        _("The text is replaced by [redacted], also where a change was refused."),
+        _("The text is replaced by [redacted], including in refused changes."),
     ),
     "proposal": (_("Reasons of decisions about proposals"), _("The text is replaced by [redacted].")),
     "note": (_("Notes of reviews and reasons of holds"), _("The text is replaced by [redacted].")),

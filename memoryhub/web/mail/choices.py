@@ -22,7 +22,7 @@ from memoryhub.web.common.request import Request
 from memoryhub.web.common.responses import see_other
 
 ENDED = {
-    MailKind.DIGEST: gettext_lazy("You no longer get the digest, or mentions by e-mail."),
+    MailKind.DIGEST: gettext_lazy("You no longer get the digest or e-mails for mentions."),
     MailKind.MENTION: gettext_lazy("You no longer get an e-mail for each mention. Mentions are in the daily digest."),
     MailKind.RETENTION: gettext_lazy("You no longer get a warning before retention removes something."),
     MailKind.ALARM: gettext_lazy("You no longer get alarms of the hub."),

@@ -56,7 +56,7 @@ EXAMPLES: dict[str, tuple[Any, tuple[Row, ...]]] = {
         ({"effect": Effect.PROPOSE.value, "pattern": "/policies/"},),
     ),
     "ask": (
-        _("Ask a person before /policies/ loses lines: the rest is written at once"),
+        _("Ask a person before /policies/ loses lines: other changes are written at once"),
         (
             {
                 "effect": Effect.PROPOSE.value, "pattern": "/policies/",

@@ -19,7 +19,7 @@ VERBS = {
 MISMATCHES = {
     Mismatch.WHO: gettext_lazy("This rule is for another agent."),
     Mismatch.VERB: gettext_lazy("This rule is about other changes."),
-    Mismatch.SIGHT: gettext_lazy("This rule is only about changes, so it neither shows nor hides anything."),
+    Mismatch.SIGHT: gettext_lazy("This rule is only about changes, so it does not show or hide anything."),
     Mismatch.PATTERN: gettext_lazy("This rule is about other paths."),
     Mismatch.CONDITION: gettext_lazy("The condition of this rule is not met."),
     Mismatch.OVER: gettext_lazy("The last day of this rule is over."),

@@ -100,7 +100,7 @@ def _overlaps(rows: Sequence[Row], plans: Mapping[str, Plan]) -> dict[str, str]:
         met = {at[place] for place in places | directories if place in at}
         met |= {above[place] for place in places if place in above}
         if met:
-            words = _("It is about the same memory as #%(number)s. Decide about this proposal afterwards.")
+            words = _("This proposal is about the same memory as #%(number)s. Decide about this proposal afterwards.")
             found[row.proposal.pk] = words % {"number": min(met)}
             continue
         at |= dict.fromkeys(places, row.proposal.number)

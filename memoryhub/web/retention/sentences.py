@@ -27,7 +27,7 @@ def pattern_words(pattern: str) -> str:
 def sentences(policy: Policy) -> list[str]:
     """Return sentences on what a policy does, one for each effect. A policy without effect has a sentence too."""
     found = [*_expiring(policy), *_keeping(policy)]
-    found = found or [_("Nothing expires and nothing is removed: everything that it applies to is kept.")]
+    found = found or [_("Nothing expires and nothing is removed: everything that this policy applies to is kept.")]
     return found if _expires(policy) else [*found, _trash(policy)]
 
 
@@ -39,8 +39,8 @@ def _expires(policy: Policy) -> bool:
 def _trash(policy: Policy) -> str:
     """Return a sentence on the memories that a policy removes from the trash although it moves none there."""
     said = _(
-        "Memories that another policy, or this policy before its change, moved to the trash are removed permanently "
-        "after %(days)s there."
+        "If another policy, or this policy before its change, moved a memory to the trash, the memory is removed "
+        "permanently after %(days)s there."
     )
     return said % {"days": days(policy.grace_days)}
 
@@ -77,8 +77,8 @@ def _keeping(policy: Policy) -> list[str]:
     if policy.keep_versions is not None and policy.keep_version_days is not None:
         found.append(
             ngettext(
-                "Keeps the newest version of each memory, and all those younger than %(days)s.",
-                "Keeps the newest %(count)s versions of each memory, and all those younger than %(days)s.",
+                "Keeps the newest version of each memory, and all versions younger than %(days)s.",
+                "Keeps the newest %(count)s versions of each memory, and all versions younger than %(days)s.",
                 policy.keep_versions,
             )
             % {"count": f"{policy.keep_versions:,}", "days": days(policy.keep_version_days)}

@@ -142,7 +142,7 @@ def go_on(request: Request, verb: Verb) -> HttpResponse:
         return _ended(request, work)
     if len(work.entries) + len(stores) > MOST_ENTRIES:
         return _ended(
-            request, work, _("One decision covers no more versions than these. Decide about the others afterwards.")
+            request, work, _("More versions match than one decision covers. Decide about the others afterwards.")
         )
     said = _("Approved %(done)s of %(total)s versions.") if work.total else _("Approved %(done)s versions so far.")
     return progress(

@@ -38,9 +38,9 @@ def pasted_key(user: User, hint: str) -> Iterator[tuple[str, str]]:
     found = list(keys_ending(user, hint))
     yield from found
     if MemoryStore.objects.administered_by(user).exists():
-        yield reverse("erase_everywhere"), _("Erase it from memories: paste it on the page that erases")
+        yield reverse("erase_everywhere"), _("Erase this key from memories: paste it on the page “Erase”")
     if not found:
-        yield reverse("agents"), _("You see no key that ends with …%(hint)s. Agents and keys") % {"hint": hint}
+        yield reverse("agents"), _("You may see no key that ends with …%(hint)s. See agents and keys") % {"hint": hint}
 
 
 def keys_ending(user: User, hint: str) -> Iterator[tuple[str, str]]:

@@ -64,7 +64,7 @@ def _steps(stores: Sequence[str], at: datetime, *, invited: bool, reviewed: bool
         url=reverse("store", args=[stores[0]]) if stores else "",
     )
     yield Step(
-        _("Review what it wrote"),
+        _("Review what the agent wrote"),
         _("Approve a version that is right, and revert one that is wrong."),
         reviewed,
         act=_("Open the inbox"),

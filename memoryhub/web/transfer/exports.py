@@ -62,7 +62,7 @@ FORMATS = (
     Format(
         SIGNED, "shield-check", _("Signed JSON Lines"),
         _("The history and the audit as JSON Lines, in a ZIP archive with the hub's signature. Anyone can check it "
-          "with the hub's public key. The hub checks the chain of the audit for it, which takes a while."),
+          "with the hub's public key. Before, the hub checks the chain of the audit, which takes a while."),
         _("An auditor."),
     ),
 )  # fmt: skip

@@ -120,7 +120,8 @@ class Reasons:
             yield Reason(str(_GOVERNED[now][1]), rule_url=self._rule_url(now, entry))
         if then in _GOVERNED and now not in _GOVERNED:
             yield Reason(
-                _("The call was refused then by %(what)s, and would not be refused now.") % {"what": _GOVERNED[then][0]}
+                _("At that time, %(what)s refused the call. Now it would not be refused.")
+                % {"what": _GOVERNED[then][0]}
             )
         actor = Actor(entry.actor_kind, entry.actor_id, entry.author_id, entry.label or "")
         try:

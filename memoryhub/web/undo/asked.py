@@ -50,7 +50,8 @@ class Asked:
             return problem
         if self.spread and (self.sent != self.ticks or request.POST.get("shown", "") != self.ticks.shown):
             return _(
-                "Nothing was done yet: here is what changes with what you ticked. Check it and press the button again."
+                "Nothing was done yet. The page now shows what changes with your ticks. "
+                "Check it and press the button again."
             )
         return ""
 

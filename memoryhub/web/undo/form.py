@@ -157,7 +157,7 @@ def undo_words(change: Change, choice: Choice) -> tuple[str, str]:
         return _("Remove it, and keep what was written later"), stay
     return (
         _("Remove it, and keep what was written later"),
-        _("Where both changed the same lines, the later lines stay."),
+        _("Where a later change changed the same lines, the later lines stay."),
     )
 
 

@@ -111,7 +111,7 @@ class WebhookForm(forms.Form):
                 if refused.code != "unresolved":
                     self.add_error("url", self._words(refused.code))
             if is_of_chat(url) and self.cleaned_data.get("kind") != CHAT:
-                self.add_error("kind", _("This is the address of a chat. It takes only messages."))
+                self.add_error("kind", _("This is the address of a chat. A chat takes only messages."))
         if not self.chosen():
             self.add_error(None, _("Choose at least one event."))
         return self.cleaned_data

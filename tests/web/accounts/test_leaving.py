@@ -230,7 +230,7 @@ def test_deactivating_somebody_names_the_keys_that_end_and_the_roles_that_stay(
     client, address = signed_in(superuser), f"/people/{alice.id}/deactivate"
     issued_by(alice, store)
     page = text(client.get(address))
-    assert "They issued 1 key that still works. If it stays ticked below, it is revoked permanently" in page
+    assert "They issued 1 key that still works. If the key stays ticked below, it is revoked permanently" in page
     assert "They keep these roles" in page and re.search(r"Support</a> <span[^>]*>Admin<", page)
     people.invite(email="new@example.com", store=store, role=Role.VIEWER, **by(alice))
     html = text(client.get(address)).partition("Invitations that will be withdrawn too")[2]

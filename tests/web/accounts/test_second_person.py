@@ -135,7 +135,7 @@ def test_an_admin_of_the_store_does_not_allow_what_only_administrators_may(
     store: MemoryStore, superuser: User, alice: User, other: User, needed: None
 ) -> None:
     page = text_of(signed_in(superuser).get(f"/stores/{store.pk}/delete"))
-    assert "nothing is done before they allow it" in page.partition("Type the name")[2]
+    assert "Nothing is done before they allow it" in page.partition("Type the name")[2]
     request = ask(signed_in(superuser), f"/stores/{store.pk}/delete", {"name": store.name, "note": ""})
     assert signed_in(alice).post(f"/acts/{request.pk}/allow").status_code == 404
     assert f"{store.name} ({store.pk})" in text_of(signed_in(other).get("/"))
@@ -213,7 +213,7 @@ def test_a_permission_is_for_what_was_seen_and_not_for_what_the_form_would_do_by
     request = ask(client, where, form | {"name": store.name, "note": ""})
     allow(other, request)
     holds.place(store.pk, an_act(), kind=HoldKind.HOLD, reason="The court asks for it", path="/more.md")
-    assert "The action would now do something other than what was allowed. Ask again." in text_of(do(client, request))
+    assert "It would now do something other than what was allowed. Ask again." in text_of(do(client, request))
     assert Memory.objects.count() == 2
 
 

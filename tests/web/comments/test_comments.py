@@ -159,7 +159,7 @@ def test_only_the_author_changes_a_comment_and_an_admin_may_delete_it(memory: Me
     comment = newest()
     response = answer(alice, comment, "edit", "changed by another")
     assert response.status_code == 200
-    assert "Only its author can change a comment." in response.content.decode()
+    assert "Only the author of a comment can change it." in response.content.decode()
     assert answer(carla, comment, "edit", "Is it right now?").status_code == 303
     body = page(carla, memory)
     assert "Is it right now?" in body

@@ -22,7 +22,7 @@ def test_a_deletion_leads_to_the_removal_for_good_or_says_whom_to_ask(store: Mem
     removal = f"{reverse('remove_memories', args=[store.pk])}?id={memory.pk}"
     pages = {
         reverse("delete_memory", args=[store.pk, memory.pk]): removal,
-        reverse("delete_directory", args=[store.pk, "a"]): reverse("trash", args=[store.pk]) + '">In the trash',
+        reverse("delete_directory", args=[store.pk, "a"]): reverse("trash", args=[store.pk]) + '">You can remove them',
     }
     for address, way in pages.items():
         html = curator.get(address).content.decode()
@@ -54,7 +54,7 @@ def test_who_may_not_erase_learns_whom_to_ask(store: MemoryStore, alice: User, c
     assert "To erase for good, ask an admin: Alice" in html and "#erasing-a-person" in html
     assert "ask an admin" not in palette(curator, q="plan")
     html = curator.get(reverse("search"), {"q": "Jane"}).content.decode()
-    assert "To erase this for good, ask an admin: Alice." in html
+    assert "To erase this text for good, ask an admin: Alice." in html
     assert "To erase for good, ask an administrator of the hub" in palette(signed_in(charlie), q="erase")
     for name in ("Ada", "Bea", "Cleo"):
         keys_and_roles.set_role(store, new_person(name), Role.ADMIN, **BY)
@@ -66,7 +66,7 @@ def test_without_an_admin_of_the_store_those_of_the_hub_are_named(store: MemoryS
     memory = write(store, "/a.md", "Jane Doe called\n")
     curator = signed_in(new_curator(store))
     named = f"ask an administrator of the hub: {superuser.name}"
-    assert f"To erase this for good, {named}." in curator.get(reverse("search"), {"q": "Jane"}).content.decode()
+    assert f"To erase this text for good, {named}." in curator.get(reverse("search"), {"q": "Jane"}).content.decode()
     assert named in curator.get(reverse("delete_memory", args=[store.pk, memory.pk])).content.decode()
     assert named in palette(curator, q="erase", store=store.pk)
 
@@ -82,9 +82,10 @@ def test_the_search_says_whom_to_ask_whenever_it_finds_something(store: MemorySt
     write(store, "/a.md", "高橋 called\n")
     curator = signed_in(new_curator(store))
     assert (
-        "To erase this for good, ask an admin: Alice." in curator.get(reverse("search"), {"q": "高橋"}).content.decode()
+        "To erase this text for good, ask an admin: Alice."
+        in curator.get(reverse("search"), {"q": "高橋"}).content.decode()
     )
-    assert "To erase this for good" not in curator.get(reverse("search"), {"q": "高梨"}).content.decode()
+    assert "To erase this text for good" not in curator.get(reverse("search"), {"q": "高梨"}).content.decode()
     assert 'name="terms" value="高橋"' in signed_in(alice).get(reverse("search"), {"q": "高橋"}).content.decode()
     found = signed_in(alice).post(reverse("erase_everywhere"), {"terms": "高橋"}).content.decode()
     assert "Erase 1 place permanently" in found or "Erase 2 places permanently" in found

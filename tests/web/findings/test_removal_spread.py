@@ -147,7 +147,7 @@ def test_a_tick_that_was_not_shown_is_shown_first(caller: Caller, store: MemoryS
     url, before = address(store), texts(store)
     digest = curator.get(url, {"shown": ""}).context["taken"].plan.digest
     page = curator.post(url, {"digest": digest, "shown": "", "too": [seq_of("/note.md")]})
-    assert "here is what changes with what you ticked" in page.content.decode() and texts(store) == before
+    assert "The page now shows what changes with your ticks." in page.content.decode() and texts(store) == before
 
 
 @pytest.mark.both_databases
@@ -159,7 +159,7 @@ def test_a_finding_that_an_undo_closes_is_said_before_and_after(
     url, ticked = address(store), {"too": [seq_of("/card.md")]}
     assert "also closes a finding" not in curator.get(url, {"shown": ""}).content.decode()
     page = curator.get(url, {"shown": "", **ticked}).content.decode()
-    assert "This also closes a finding:</b> Payment card" in page and "Erase the text for good…" in page
+    assert "This act also closes a finding:</b> Payment card" in page and "Erase the text for good…" in page
     said = " ".join(map(str, press(curator, url, **ticked).context["messages"]))
     assert "This closed the finding “Payment card” in /card.md, but its text stays in old versions." in said
     first = MemoryVersion.objects.get(memory_id=card.pk, number=1)
@@ -169,7 +169,7 @@ def test_a_finding_that_an_undo_closes_is_said_before_and_after(
     assert "Erase the text for good…" not in said and "Later versions" not in said and CARD not in said
     undo(curator, store, the_act(store).seq)
     html = signed_in(new_curator(store)).get(reverse("delete_memory", args=[store.pk, card.pk])).content.decode()
-    assert "This also closes a finding:" in html and "To erase the text for good, ask an admin: Alice." in html
+    assert "This act also closes a finding:" in html and "To erase the text for good, ask an admin: Alice." in html
 
 
 def test_what_the_session_of_a_line_wrote_elsewhere_is_named(

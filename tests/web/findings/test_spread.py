@@ -44,7 +44,9 @@ def said(user: User, address: str = "/") -> str:
 
 def test_nobody_else_has_read_it(poisoned: Memory, caller: Caller, alice: User) -> None:
     view(caller, "writer")
-    assert said(alice).startswith("This line tells the agents that read it what to do. No other session has read it.")
+    assert said(alice).startswith(
+        "This line tells the agents that read it what to do. No other session has read this text."
+    )
 
 
 def test_who_read_it_and_what_they_wrote_then(poisoned: Memory, caller: Caller, alice: User, bob: User) -> None:
@@ -56,7 +58,7 @@ def test_who_read_it_and_what_they_wrote_then(poisoned: Memory, caller: Caller, 
     line = reverse("take_out", args=[poisoned.store_id, finding(poisoned.store, "instructions").pk])
     for user, address in ((alice, "/"), (bob, "/"), (alice, memory), (bob, memory), (alice, line)):
         told = said(user, address)
-        assert "One other session read it and wrote /tickets/7.md afterwards. Who has seen it" in told, address
+        assert "One other session read this text and wrote /tickets/7.md afterwards. Who has seen it" in told, address
         assert "/before.md" not in told
 
 
@@ -65,8 +67,9 @@ def test_what_readers_proposed_then_is_named_too(poisoned: Memory, caller: Calle
     view(caller, "victim")
     caller.call("create", path="/memories/policies/a.md", file_text="refund all\n")
     proposal = Proposal.objects.get()
-    assert f"One other session read it and proposed changes in #{proposal.number} afterwards. Who has seen it" in said(
-        alice
+    assert (
+        f"One other session read this text and proposed changes in #{proposal.number} afterwards. Who has seen it"
+        in said(alice)
     )
     html = signed_in(alice).get("/").content.decode()
     assert reverse("proposal", args=[poisoned.store_id, proposal.number]) in html.partition("This line")[2][:1500]
@@ -78,13 +81,13 @@ def test_it_says_how_many_of_the_readers_wrote(poisoned: Memory, caller: Caller,
     for session in ("first", "second", "third"):
         view(caller, session)
     caller.create("/a.md", "third\n")
-    assert "3 other sessions read it ; one of them wrote /a.md afterwards. Who" in said(alice)
+    assert "3 other sessions read this text ; one of them wrote /a.md afterwards. Who" in said(alice)
     caller.session = "first"
     caller.create("/b.md", "first\n")
-    assert "3 other sessions read it ; 2 of them wrote /a.md , /b.md afterwards. Who" in said(alice)
+    assert "3 other sessions read this text ; 2 of them wrote /a.md , /b.md afterwards. Who" in said(alice)
     caller.session = "second"
     caller.replace("/a.md", "third", "second")
-    assert "3 other sessions read it and wrote /a.md , /b.md afterwards. Who" in said(alice)
+    assert "3 other sessions read this text and wrote /a.md , /b.md afterwards. Who" in said(alice)
 
 
 def test_it_says_how_many_of_the_readers_proposed(poisoned: Memory, caller: Caller, alice: User) -> None:
@@ -93,20 +96,21 @@ def test_it_says_how_many_of_the_readers_proposed(poisoned: Memory, caller: Call
         view(caller, session)
     caller.call("create", path="/memories/policies/a.md", file_text="refund all\n")
     first = f"#{Proposal.objects.get().number}"
-    assert f"2 other sessions read it ; one of them proposed changes in {first} afterwards. Who" in said(alice)
+    assert f"2 other sessions read this text ; one of them proposed changes in {first} afterwards. Who" in said(alice)
     caller.session = "first"
     caller.create("/a.md", "first\n")
     both = f"one of them wrote /a.md and one of them proposed changes in {first} afterwards. Who"
-    assert f"2 other sessions read it ; {both}" in said(alice)
+    assert f"2 other sessions read this text ; {both}" in said(alice)
     caller.call("create", path="/memories/policies/b.md", file_text="refund all\n")
     assert (
-        "2 other sessions read it ; one of them wrote /a.md and 2 of them proposed changes in #1 , #2 afterwards."
-        in said(alice)
+        "2 other sessions read this text ; one of them wrote /a.md and 2 of them proposed changes in #1 , #2 "
+        "afterwards." in said(alice)
     )
     caller.session = "second"
     caller.create("/b.md", "second\n")
-    assert "2 other sessions read it and wrote /a.md , /b.md and proposed changes in #1 , #2 afterwards. Who" in said(
-        alice
+    assert (
+        "2 other sessions read this text and wrote /a.md , /b.md and proposed changes in #1 , #2 afterwards. Who"
+        in said(alice)
     )
 
 
@@ -117,16 +121,16 @@ def test_the_number_of_those_who_wrote_may_be_too_small(
     for session in ("first", "second", "third"):
         view(caller, session)
     caller.create("/a.md", "third\n")
-    assert "At least 2 other sessions read it ; at least one of them wrote /a.md afterwards. Who" in said(alice)
+    assert "At least 2 other sessions read this text ; at least one of them wrote /a.md afterwards. Who" in said(alice)
     caller.session = "second"
     caller.create("/b.md", "second\n")
-    assert "At least 2 other sessions read it and wrote /a.md , /b.md afterwards. Who" in said(alice)
+    assert "At least 2 other sessions read this text and wrote /a.md , /b.md afterwards. Who" in said(alice)
 
 
 def test_whoever_read_other_lines_alone_has_not_read_it(poisoned: Memory, caller: Caller, alice: User) -> None:
     view(caller, "elsewhere", view_range=[1, 3])
     view(caller, "listing", "")
-    assert "No other session has read it." in said(alice)
+    assert "No other session has read this text." in said(alice)
 
 
 def test_it_is_followed_when_the_line_moves_and_the_memory_is_renamed(
@@ -137,13 +141,13 @@ def test_it_is_followed_when_the_line_moves_and_the_memory_is_renamed(
     view(caller, "first", "/law.md", view_range=[1, 7])
     view(caller, "second", "/law.md", view_range=[8, 8])
     view(caller, "third", "/law.md")
-    assert "2 other sessions read it" in said(alice)
+    assert "2 other sessions read this text" in said(alice)
 
 
 def test_it_is_followed_while_the_line_around_the_text_changes(poisoned: Memory, caller: Caller, alice: User) -> None:
     caller.replace("/rules.md", f"- {POISON}", f"* {POISON} Now.")
     view(caller, "victim")
-    assert "One other session read it." in said(alice)
+    assert "One other session read this text." in said(alice)
     link = reverse("readers", args=[poisoned.store_id, poisoned.pk])
     found = finding(poisoned.store, "instructions")
     page = signed_in(alice).get(link, {"version": "1", "finding": found.pk})
@@ -175,7 +179,7 @@ def test_whoever_read_the_same_text_in_another_line_has_read_it(poisoned: Memory
     caller.call("insert", path="/memories/rules.md", insert_line=5, insert_text=f"{POISON}\n")
     view(caller, "victim", view_range=[6, 6])
     view(caller, "elsewhere", view_range=[5, 5])
-    assert "One other session read it." in said(alice)
+    assert "One other session read this text." in said(alice)
 
 
 def test_a_number_that_may_be_too_small_says_so(
@@ -184,30 +188,30 @@ def test_a_number_that_may_be_too_small_says_so(
     monkeypatch.setattr(spread, "MOST_READS", 2)
     for session in ("victim", "noise", "noise"):
         view(caller, session)
-    assert "At least one other session read it." in said(alice)
+    assert "At least one other session read this text." in said(alice)
     for _ in range(2):  # the writer's own reads take nobody's place
         view(caller, "writer")
-    assert "At least one other session read it." in said(alice)
+    assert "At least one other session read this text." in said(alice)
 
 
 def test_agents_without_a_session_read_it_too(poisoned: Memory, caller: Caller, alice: User) -> None:
     caller.session = None
     caller.call("view", path="/memories/rules.md")
-    assert "One agent read it without a session. Who has seen it" in said(alice)
+    assert "One agent read this text without a session. Who has seen it" in said(alice)
 
 
 def test_an_agent_without_sessions_may_have_read_its_own_line_elsewhere(caller: Caller, alice: User) -> None:
     caller.session = None
     caller.create("/rules.md", f"{POISON}\nend\n")
     caller.call("view", path="/memories/rules.md")
-    assert "Other sessions may have read it." in said(alice)
+    assert "Other sessions may have read this text." in said(alice)
 
 
 def test_a_redacted_version_may_have_had_it(poisoned: Memory, caller: Caller, alice: User) -> None:
     redacted = caller.replace("/rules.md", "Be kind.", "Be very kind.")
     caller.replace("/rules.md", "Be very kind.", "Be kind to all.")
     redaction.redact_version(poisoned.store_id, redacted.pk, act())
-    assert "Other sessions may have read it." in said(alice)
+    assert "Other sessions may have read this text." in said(alice)
 
 
 def test_many_writes_are_named_in_part(poisoned: Memory, caller: Caller, alice: User) -> None:
@@ -230,11 +234,13 @@ def test_many_readers_cost_no_more_than_a_few(
         return len(asked)
 
     few = read_by(0, spread.MOST_SESSIONS)
-    assert "3 other sessions read it and wrote /tickets/0.md , /tickets/1.md and 1 more afterwards." in said(alice)
+    assert "3 other sessions read this text and wrote /tickets/0.md , /tickets/1.md and 1 more afterwards." in said(
+        alice
+    )
     assert read_by(spread.MOST_SESSIONS, 12) == few
     assert (
-        "12 other sessions read it ; at least 3 of them wrote /tickets/9.md , /tickets/10.md and 1+ more afterwards."
-        in (said(alice))
+        "12 other sessions read this text ; at least 3 of them wrote /tickets/9.md , /tickets/10.md and 1+ more "
+        "afterwards." in (said(alice))
     )
 
 

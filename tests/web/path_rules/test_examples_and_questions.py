@@ -86,7 +86,7 @@ def test_a_question_is_about_seeing_too(store: MemoryStore, agent: Agent, key: s
     html = ask(client, store, agent.pk, "see", "/team/a.md")
     assert (
         "Rule 3 hides the memory" in html
-        and "This rule is only about changes, so it neither shows nor hides anything." in html
+        and "This rule is only about changes, so it does not show or hide anything." in html
     )
     assert "No rule hides the memory, so the agent sees it." in ask(client, store, "", "see", "/team/a.md")
 

@@ -40,7 +40,7 @@ def test_a_selection_is_held_for_one_case_and_released_together(client: Client, 
     ids = f"{first.pk} {second.pk} {guests.pk} {trashed.pk} mem_gone"
     assert ">Hold…<" in page(client, url("store", store.pk))
     asked = post(client, url("selection", store.pk), {"act": "hold", "ids": ids})
-    assert "Pin or hold all of these" in asked and "/guests/" in asked and "/trashed.md" in asked
+    assert "Pin or hold all these memories" in asked and "/guests/" in asked and "/trashed.md" in asked
     assert not Hold.objects.exists()
     html = post(client, url("selection", store.pk), TERMS | {"ids": ids})
     assert "4 legal holds were placed." in html and html.count("<b>2291</b>") == 4
@@ -68,10 +68,10 @@ def test_what_is_held_for_the_case_already_is_not_held_again(client: Client, sto
     post(client, address, TERMS | {"ids": f"{first.pk} {second.pk}"})
     third = write(store, "/c.md")
     html = post(client, address, TERMS | {"ids": f"{first.pk} {second.pk} {third.pk}", "reason": "The same"})
-    assert "1 legal hold was placed. 2 were there already." in html and html.count("<b>2291</b>") == 3
+    assert "1 legal hold was placed. 2 existed already." in html and html.count("<b>2291</b>") == 3
     unnamed = TERMS | {"case_number": "", "ids": f"{first.pk} {second.pk}"}
     assert "2 legal holds were placed." in post(client, address, unnamed)
-    assert "0 legal holds were placed. 2 were there already." in post(client, address, unnamed)
+    assert "0 legal holds were placed. 2 existed already." in post(client, address, unnamed)
     assert "2 legal holds were placed." in post(client, address, unnamed | {"reason": "Another"})
 
 
@@ -105,7 +105,7 @@ def test_the_results_of_a_search_are_held(
     made = [write(store, f"/{name}.md", "about Ada\n") for name in ("a", "b")]
     write(store, "/c.md", "about others\n")
     html = page(client, url("search") + "?q=Ada")
-    assert "Pin or hold all of these…" in html and "Memories in the trash would not be held" in html
+    assert "Pin or hold all these memories…" in html and "Memories in the trash would not be held" in html
     assert "Memories in the trash would not be held" not in page(client, url("search") + "?q=Ada&trash=yes")
     ids = re.findall(r'form="hold-found" name="id" value="(\w+)"', html)
     assert set(ids) == {memory.pk for memory in made}
@@ -123,11 +123,11 @@ def test_a_search_in_several_stores_leads_to_the_same_search_in_one_where_it_can
     keys_and_roles.set_role(other, bob, Role.VIEWER, **BY)
     write(store, "/a.md", "about Ada\n")
     html = page(client, url("search") + "?q=Ada&trash=yes")
-    assert "To pin or hold all of these" in html and "Pin or hold all of these…" not in html
+    assert "To pin or hold all these memories" in html and "Pin or hold all these memories…" not in html
     (address,) = re.findall(r'href="\?(q=Ada&amp;[^"]*store=' + store.pk + '[^"]*)"', html)
     html = page(client, url("search") + "?" + address.replace("&amp;", "&"))
-    assert "Pin or hold all of these…" in html and "trash=yes" in address
-    assert "To pin or hold all of these" not in page(signed_in(bob), url("search") + "?q=Ada")
+    assert "Pin or hold all these memories…" in html and "trash=yes" in address
+    assert "To pin or hold all these memories" not in page(signed_in(bob), url("search") + "?q=Ada")
 
 
 def test_the_page_of_holds_says_how_everything_about_one_customer_is_held(client: Client, store: MemoryStore) -> None:

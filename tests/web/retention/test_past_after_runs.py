@@ -91,7 +91,7 @@ def test_what_a_session_wrote_in_removed_versions_is_not_called_undone(
     for name, of in (("undo_session", evil.pk), ("undo_entry", entry.seq)):
         html = shown(client, name, store.pk, of)
         assert "There is nothing left to undo" not in html
-        assert "Retention has removed versions of this memory that are to be undone" in html
+        assert "Some versions that are to be undone were removed by retention. They belong to this memory." in html
         assert reverse("memory", args=[store.pk, memory.pk]) in html
     html = shown(client, "session", evil.pk)
     assert "had not read or written anything" not in html and "1 more version that it had read or written" in html
@@ -204,7 +204,7 @@ def test_pages_that_rename_say_that_the_pin_of_a_directory_stays(
     for html in (
         shown(client, "rename_memory", store.pk, memory.pk), shown(client, "rename_directory", store.pk, "team")
     ):  # fmt: skip
-        assert "what moves out of it is no longer pinned" in html
+        assert "a memory that moves out of it is no longer pinned" in html
 
 
 def test_the_page_of_a_session_says_that_its_first_calls_are_gone(

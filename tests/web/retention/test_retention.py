@@ -79,8 +79,9 @@ class TestStorePage:
             "Memories that were created more than 1 day ago go to the trash",
             "Keeps the audit entries of the last 730 days.",
             "What people and agents put into the trash is removed permanently after 10 days.",
-            "or this policy before its change, moved to the trash are removed permanently after 30 days",
-            "Paused", "Policies of the hub", "Administrators of the hub change them.", "within the hour", "none yet",
+            "or this policy before its change, moved a memory to the trash, the memory is removed permanently after 30",
+            "Paused", "Policies of the hub", "Administrators of the hub can change the policies of the hub.",
+            "within the hour", "none yet",
         ):  # fmt: skip
             assert words in html, words
 
@@ -138,7 +139,9 @@ class TestExplain:
 
     def test_a_paused_policy_that_wins_is_told(self, client: Client, store: MemoryStore) -> None:
         policy(store, "Rest", "/a/", expire_unread_days=1, paused=True)
-        assert "It is paused: nothing is removed." in page(client, url("explain_path", store.pk) + "?path=/a/b.md")
+        assert "The policy is paused: nothing is removed." in page(
+            client, url("explain_path", store.pk) + "?path=/a/b.md"
+        )
 
     def test_malformed_paths_are_answered(self, client: Client, store: MemoryStore) -> None:
         assert "A path begins with a slash" in page(client, url("explain_path", store.pk) + "?path=a.md")
@@ -157,7 +160,7 @@ class TestPattern:
         assert "/tickets/0.md" in html and "and 2 more" in html and "/other.md" not in html
         assert "11 memories match now" in page(client, url("retention_pattern", store.pk) + "?pattern=")
         assert "1 memory matches now" in page(client, url("retention_pattern", store.pk) + "?pattern=/**/3*.md")
-        assert "only that one applies to it" in page(client, url("new_policy", store.pk))
+        assert "only that policy applies to it" in page(client, url("new_policy", store.pk))
 
     def test_a_wrong_one_is_said_in_words(self, client: Client, store: MemoryStore) -> None:
         wrong = {"a": "begins with a slash", "//": "name is missing", "/a**b": "between two slashes", "/..": ". or .."}

@@ -117,8 +117,13 @@ def test_a_guard_says_what_is_unusual_and_lets_it_go_on(client: Client, store: M
         pass
     html = page(client, url("run", run.pk))
     stopped = html[html.index('id="allowed"') : html.index('id="run-state"')]
-    assert "It stopped before it removed anything:" in stopped and "12 removals at once are more than usual" in stopped
-    assert f"{run.guard_allowed_by} allowed it to go on" in stopped and url("entry", store.pk, entry.seq) in stopped
+    assert (
+        "The run stopped before it removed anything:" in stopped
+        and "12 removals at once are more than usual" in stopped
+    )
+    assert (
+        f"{run.guard_allowed_by} allowed the run to go on" in stopped and url("entry", store.pk, entry.seq) in stopped
+    )
     assert url("run", run.pk) in page(client, url("entry", store.pk, entry.seq))
 
 

@@ -38,11 +38,11 @@ def expired(old: MemoryStore) -> Memory:
 def test_what_a_deleted_policy_left_in_the_trash_is_not_called_kept(expired: Memory, alice: User) -> None:
     client, store = signed_in(alice), expired.store
     explains = reverse("explain_path", args=[store.pk]) + "?path=/tickets/old.md"
-    assert "It is removed permanently" in page(client, explains) and ALL_IS_KEPT not in page(client, explains)
+    assert "The memory is removed permanently" in page(client, explains) and ALL_IS_KEPT not in page(client, explains)
     client.post(reverse("delete_policy", args=[RetentionPolicy.objects.get().pk]))
     assert explains.replace("/tickets/old.md", "%2Ftickets%2Fold.md") in page(client, reverse("trash", args=[store.pk]))
     shown = page(client, explains)
-    assert "No policy applies: a memory here is kept" in shown and "It is removed permanently" in shown
+    assert "No policy applies: a memory here is kept" in shown and "The memory is removed permanently" in shown
     shown = page(client, reverse("retention", args=[store.pk]))
     assert ALL_IS_KEPT not in shown and "1 memory in the trash was put there by a policy" in shown
     assert "Everything else is kept" in shown
@@ -79,7 +79,7 @@ def test_what_a_deleted_policy_left_in_the_trash_is_removed_by_itself_when_the_p
 
 def test_an_empty_store_does_not_promise_that_every_version_is_kept(store: MemoryStore, alice: User) -> None:
     shown = page(signed_in(alice), reverse("store", args=[store.pk]))
-    assert "every version is kept" not in shown and "as long as no retention policy removes them" in shown
+    assert "every version is kept" not in shown and "until a retention policy removes them" in shown
 
 
 def test_archiving_says_that_agents_can_delete(store: MemoryStore, key: str, alice: User) -> None:

@@ -143,7 +143,7 @@ def test_earlier_versions_that_do_not_match_are_said_before_they_are_approved_to
     client = signed_in(alice)
     question = asked(client, q=f"agent:{agent.pk}")
     assert "Approve 6 versions?" in question
-    assert "including 3 earlier versions that you did not choose, of the same memories" in question
+    assert "including 3 earlier versions of the same memories, which you did not choose" in question
     said = finished(client, press(client, question))
     assert "Approved 6 versions" in said and states(made) == ["approved"] * 3
 

@@ -66,7 +66,7 @@ def test_the_note_of_a_decision_tells_the_agent_where_that_is_ticked(
     said = done.content.decode() if htmx else client.get(done.url).content.decode()
     assert "The agent does not see the note." not in said
     assert ("reads the note when it next views the memory." in said) != first
-    assert ("reads the note only if it views the memory after it is restored." in said) == first
+    assert ("reads the note only if it views the memory after the memory is restored." in said) == first
     if first:
         seq = Review.objects.get().seq
         client.post(reverse("undo_decision", args=[caller.store.pk, seq]))

@@ -49,7 +49,7 @@ def test_who_has_seen_a_line_says_what_they_wrote(wrote: list[AuditEntry], bob: 
 def test_a_finding_says_what_its_readers_wrote(wrote: list[AuditEntry], alice: User) -> None:
     page = signed_in(alice).get("/").content.decode()
     said = " ".join(strip_tags(page).split())
-    assert "One other session read it and wrote /plan.md, /moved.md and 1 more afterwards" in said
+    assert "One other session read this text and wrote /plan.md, /moved.md and 1 more afterwards" in said
 
 
 def test_a_session_counts_and_shows_them(wrote: list[AuditEntry], store: MemoryStore, bob: User) -> None:

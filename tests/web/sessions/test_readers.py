@@ -143,7 +143,7 @@ def test_a_line_is_followed_through_the_versions_in_which_it_stands(caller: Call
     assert (followed.origin.number, followed.origin.line, followed.lines) == (2, 2, {2: 2, 3: 3})
     assert (followed.now, followed.gone) == (None, 4)
     body = response.content.decode()
-    assert "versions 2 to 3" in body and "It was removed in version 4." in body
+    assert "versions 2 to 3" in body and "The line was removed in version 4." in body
     assert "was shown its own text" in body and "(there it was line 3)" in body
     assert "poison" in body
     assert [group.session.name for group in response.context["groups"]] == ["third", "second", "first"]
@@ -176,7 +176,7 @@ def test_what_a_session_wrote_afterwards_is_listed_and_nothing_from_before(
         ("create", "/after.md", 1), ("str_replace", "/after.md", 2), ("rename", "/after.md", 3),
     ]  # fmt: skip
     body = readers(bob, memory).content.decode()
-    assert "It wrote nothing afterwards." in body
+    assert "The session wrote nothing afterwards." in body
     after = Memory.objects.get(store=store, path="/moved.md")
     assert reverse("version", args=[store.pk, after.head_id]) in body
     assert f"{reverse('compare', args=[store.pk, after.pk])}?to=2" in body

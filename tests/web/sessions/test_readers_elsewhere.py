@@ -42,13 +42,13 @@ def test_what_claude_read_on_a_copy_is_not_called_unseen(
     settings.ANTHROPIC_API_KEY = KEY
     monkeypatch.setattr("memoryhub.background.claude_runs.turns.TICK", 0.01)
     memory = write(store, "/a.md", POISON)
-    assert "No other session has read it." in page(client, reverse("today"))
+    assert "No other session has read this text." in page(client, reverse("today"))
     with claude_api(Turn([call("toolu_1", command="view", path="/memories/a.md")]), Turn([say("Done.")])) as api:
         worked(api, started(store, alice, copies=True))
     shown = readers_of(client, memory)
     assert "No agent has seen this memory" not in shown and ON_A_COPY in shown
     assert "No session has seen this line" not in readers_of(client, memory, "?line=1")
-    assert "No other session has read it." not in page(client, reverse("today"))
+    assert "No other session has read this text." not in page(client, reverse("today"))
     undo = page(client, reverse("undo_version", args=[store.pk, memory.head_id]))
     assert "No reader of these lines is known, but there may be some" in undo
     later = write(store, "/later.md", "written after the copy\n")

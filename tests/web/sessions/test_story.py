@@ -166,12 +166,12 @@ class TestFindings:
         self, caller: Caller, bob: User, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         caller.create("/bad.md", f"{ORDERS}\n")
-        assert "It had not read or written anything." in body(bob)
+        assert "The session had not read or written anything." in body(bob)
         caller.call("view", path="/memories")
         caller.create("/worse.md", f"{ORDERS}\n")
         monkeypatch.setattr(known, "LOOK", 1)
         html = body(bob)
-        assert "Earlier calls were not checked." in html and "It had not read or written anything." not in html
+        assert "Earlier calls were not checked." in html and "The session had not read or written anything." not in html
 
     def test_harmless_ones_hide_no_orders(self, caller: Caller, bob: User, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(story, "MOST_FINDINGS", 1)
@@ -192,7 +192,7 @@ class TestFindings:
         assert [piece.version.path for piece in told[bad].knew_last] == ["/known.md"]
         html = body(bob)
         (box,) = re.findall(r'<li class="timeline-item story-call story-arose.*?</li>\s*(?=<li|</ol>)', html, re.DOTALL)
-        assert "Instructions" in box and "on line 2" in box and "What it knew by then" in box
+        assert "Instructions" in box and "on line 2" in box and "What the session knew by then" in box
         assert reverse("store_findings", args=[caller.store.pk]) in box
 
     def test_one_that_is_not_a_problem_is_not_told(self, caller: Caller, alice: User) -> None:

@@ -329,12 +329,12 @@ def test_a_run_of_the_policies_is_told_with_its_counts(store: MemoryStore, alice
     assert event.words == f"Retention put {first} and 2 more into the trash"
     assert event.back == reverse("run", args=[run.pk]) + "#undo"
     (seen,) = today(bob).context["events"]
-    assert not seen.back and "an admin can undo it" in today(bob).content.decode()
-    assert "an admin can undo it" not in today(alice).content.decode()
+    assert not seen.back and "an admin of the store can undo this" in today(bob).content.decode()
+    assert "an admin of the store can undo this" not in today(alice).content.decode()
     keys_and_roles.set_role(store, bob, Role.CURATOR, **BY)
     (seen,) = today(bob).context["events"]
     assert (seen.back, seen.verb) == (reverse("trash", args=[store.pk]), "Restore from the trash")
-    assert "an admin can undo it" not in today(bob).content.decode()
+    assert "an admin of the store can undo this" not in today(bob).content.decode()
     trash = signed_in(bob).get(reverse("trash", args=[store.pk])).content.decode()
     assert trash.count("by the retention policy <a") == 3
     signed_in(alice).post(reverse("undo_run", args=[run.pk]))

@@ -96,7 +96,7 @@ def test_what_was_refused_then_and_is_not_now_says_so(hub: Hub, alice: User) -> 
     in_session(hub, command="create", path="/memories/policies/a.md", file_text="x")
     set_rules(hub.store)
     assert differences(replayed(hub, alice)) == {
-        "create": ["The call was refused then by a path rule, and would not be refused now."]
+        "create": ["At that time, a path rule refused the call. Now it would not be refused."]
     }  # fmt: skip
 
 

@@ -31,7 +31,9 @@ def test_what_a_reader_proposed_afterwards_is_linked(store: MemoryStore, key: st
     undo = reverse("undo_session", args=[store.pk, Session.objects.get(name="bad").pk])
     readers = reverse("readers", args=[store.pk, Memory.objects.get(path="/rules.md").pk])
     client = signed_in(bob)
-    assert [client.get(page).content.decode().count("It wrote nothing afterwards.") for page in (undo, readers)] == [
+    assert [
+        client.get(page).content.decode().count("The session wrote nothing afterwards.") for page in (undo, readers)
+    ] == [
         2,
         2,
     ]
@@ -39,4 +41,4 @@ def test_what_a_reader_proposed_afterwards_is_linked(store: MemoryStore, key: st
     for page in (undo, readers):
         html = client.get(page).content.decode()
         assert PROPOSED.findall(html) == [reverse("proposal", args=[store.pk, 2])], page
-        assert html.count("It wrote nothing afterwards.") == 1, "only early, which proposed before it read"
+        assert html.count("The session wrote nothing afterwards.") == 1, "only early, which proposed before it read"

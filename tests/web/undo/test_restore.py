@@ -132,7 +132,7 @@ def test_where_the_old_path_comes_back_too_a_link_restores_only_the_text(
     assert link not in get(curator, url).content.decode()
     caller.call("rename", old_path="/memories/d/a.md", new_path="/memories/e/a.md")
     html = get(curator, url).content.decode()
-    assert link in html and "It also goes back to" in html
+    assert link in html and "The memory also goes back to" in html
     assert link not in get(signed_in(bob), url).content.decode()
 
 

@@ -10,7 +10,7 @@ from tests.web.history.versions import Caller
 
 pytestmark = pytest.mark.django_db
 
-SAID = "Only one of two memories can be at /a.md: this one, or the one at {}."
+SAID = "Only one of two memories can be at /a.md: this memory, or the memory at {}."
 
 
 def test_two_rows_that_may_want_one_path_say_so_before_the_press(store: MemoryStore, key: str, alice: User) -> None:

@@ -105,7 +105,7 @@ def test_who_read_the_lines_is_told_with_what_they_wrote(bad: Session, store: Me
     ]
     assert found == [("reader", ["/refund.md", "/plan.md"]), ("quiet", [])]
     html = page.content.decode()
-    assert "/rules.md, line 5" in html and "It wrote nothing afterwards." in html
+    assert "/rules.md, line 5" in html and "The session wrote nothing afterwards." in html
     assert 'name="then-' not in html, "a viewer ticks nothing"
 
 

@@ -18,7 +18,7 @@ class InviteForm(forms.Form):
         queryset=MemoryStore.objects.none(),
         required=False,
         widget=forms.CheckboxSelectMultiple,
-        help_text=_("The person joins them with the link."),
+        help_text=_("With the link, the person joins these memory stores."),
     )
     role = forms.ChoiceField(label=_("Role there"), choices=ROLES, required=False, widget=forms.RadioSelect)
     is_superuser = forms.BooleanField(

@@ -27,14 +27,14 @@ from memoryhub.web.common.tool_errors import for_people
 from memoryhub.web.findings.rules.trial import LONGEST, tried
 
 ACTION_WORDS: dict[Action, tuple[str | Promise, str | Promise]] = {
-    Action.OFF: (gettext_lazy("Off"), gettext_lazy("The hub does not look for it.")),
+    Action.OFF: (gettext_lazy("Off"), gettext_lazy("The hub does not look for this kind of text.")),
     Action.FLAG: (
-        gettext_lazy("Flag"), gettext_lazy("It is stored as it is, and becomes a finding for people to decide about.")
+        gettext_lazy("Flag"),
+        gettext_lazy("The text is stored as it is, and becomes a finding for people to decide about."),
     ),
     Action.MASK: (
         gettext_lazy("Mask"),
-        gettext_lazy("The stored text says [redacted:card] in its place, and the answer to the "
-                     "agent says so. The value is not stored."),
+        gettext_lazy("In place of the value, [redacted:card] is stored, and the answer to the agent says so."),
     ),
     Action.BLOCK: (
         gettext_lazy("Block"),

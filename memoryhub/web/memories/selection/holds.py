@@ -35,7 +35,9 @@ def answer(request: Request, store: MemoryStore, posted: Posted) -> HttpResponse
                 store.pk, act(request), [(memory, at) for memory, at, _path in places], form.terms()
             )
         except (ValidationError, Memory.DoesNotExist):
-            form.add_error(None, _("Some of these were removed permanently. Select them again."))
+            form.add_error(
+                None, _("Some of the selected memories were removed permanently. Select again what you want to hold.")
+            )
         else:
             return _done(request, store, form, len(held), len(places) - len(held))
     shown = pages.context(
@@ -61,7 +63,7 @@ def _done(request: Request, store: MemoryStore, form: TermsForm, count: int, alr
     )
     told = said % {"count": count}
     if already:
-        had = ngettext("%(count)s was there already.", "%(count)s were there already.", already)
+        had = ngettext("%(count)s existed already.", "%(count)s existed already.", already)
         told = f"{told} {had % {'count': already}}"
     messages.success(request, told)
     return see_other(list_url(store))

@@ -24,8 +24,8 @@ class TermsForm(forms.Form):
     kind = forms.ChoiceField(label=_("Kind"), widget=forms.RadioSelect)
     freezes = forms.BooleanField(
         label=_("Freeze the text too"), required=False,
-        help_text=_("Only with a legal hold. No one can edit or move a held memory: no person, agent, import or "
-                    "undo. If you do not freeze the text, it can still be changed, and every version stays."),
+        help_text=_("Only with a legal hold. No person, agent, import or undo can then edit or move a held memory. "
+                    "If you do not freeze the text, it can still be changed, and every version stays."),
     )  # fmt: skip
     reason = forms.CharField(
         label=_("Why"), max_length=MOST_REASON, widget=forms.Textarea(attrs={"rows": 2}),
