@@ -80,9 +80,9 @@ def test_a_refusal_says_the_true_size_and_the_limit_and_the_command_can_raise_it
 ) -> None:
     for number in range(7):
         (tmp_path / f"{number}.md").write_text("x" * 100)
-    with pytest.raises(CommandError, match="7 texts; at most 3 are taken"):
+    with pytest.raises(CommandError, match="7 texts; at most 3 are allowed"):
         imported(target, tmp_path)
-    with pytest.raises(CommandError, match="700 bytes; at most 300 are taken"):
+    with pytest.raises(CommandError, match="700 bytes; at most 300 are allowed"):
         imported(target, tmp_path, "--max-memories", "10", "--max-bytes", "300")
     imported(target, tmp_path, "--max-memories", "10")
     assert len(paths(target)) == 7

@@ -152,7 +152,7 @@ class Command(HubCommand):
             if path.is_dir():
                 return sources.of_directory(path, **how)
             if path.is_file() and (size := path.stat().st_size) > bounds.packed:
-                raise Refused(f"It has {size:,} bytes; at most {bounds.packed:,} are taken (--max-bytes).")
+                raise Refused(f"It has {size:,} bytes; at most {bounds.packed:,} are allowed (--max-bytes).")
             with path.open("rb") as stream:
                 return sources.of_stream(stream, path.name, **how)
         except OSError as error:

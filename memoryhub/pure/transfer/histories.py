@@ -42,10 +42,10 @@ def is_live(memory: BundledMemory) -> bool:
 def require_bounds(memories: Sequence[BundledMemory], bounds: Bounds) -> None:
     """Raise Refused if there are too many memories, versions or bytes."""
     if len(memories) > bounds.entries:
-        raise Refused(f"It has {len(memories):,} memories; at most {bounds.entries:,} are taken.")
+        raise Refused(f"It has {len(memories):,} memories; at most {bounds.entries:,} are allowed.")
     versions = sum(len(memory.versions) for memory in memories)
     if versions > bounds.versions:
-        raise Refused(f"It has {versions:,} versions; at most {bounds.versions:,} are taken.")
+        raise Refused(f"It has {versions:,} versions; at most {bounds.versions:,} are allowed.")
     size = sum(
         len(version.content.encode("utf-8", "surrogatepass"))
         for memory in memories
@@ -53,7 +53,7 @@ def require_bounds(memories: Sequence[BundledMemory], bounds: Bounds) -> None:
         if version.content
     )
     if size > bounds.unpacked:
-        raise Refused(f"Its texts have {size:,} bytes; at most {bounds.unpacked:,} are taken.")
+        raise Refused(f"Its texts have {size:,} bytes; at most {bounds.unpacked:,} are allowed.")
 
 
 def _require_ids(memories: Sequence[BundledMemory]) -> None:

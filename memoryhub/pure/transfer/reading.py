@@ -67,7 +67,7 @@ class Read:
 def require_size(data: Data, bounds: Bounds) -> None:
     """Raise Refused if there are more bytes than allowed."""
     if len(data) > bounds.packed:
-        raise Refused(f"It has {len(data):,} bytes; at most {bounds.packed:,} are taken.")
+        raise Refused(f"It has {len(data):,} bytes; at most {bounds.packed:,} are allowed.")
 
 
 def require_place(name: str, *, posix: bool = False) -> str:

@@ -44,7 +44,7 @@ def clients(hub: str, store_id: str, secret: str) -> list[McpClient]:
                     "key through mcp-remote, which needs "
                     "Node.js."), _json({"mcpServers": {NAME: _bridge(url, bearer)}})),
         McpClient("cursor", "Cursor", "text-cursor-input", "~/.cursor/mcp.json",
-                  _("In a project instead: .cursor/mcp.json."),
+                  _("For one project only, use .cursor/mcp.json."),
                   _json({"mcpServers": {NAME: {"url": url, "headers": headers}}})),
         McpClient("vs-code", "VS Code", "braces", ".vscode/mcp.json",
                   _("VS Code asks for the key once and stores it itself. The text below contains no key, "

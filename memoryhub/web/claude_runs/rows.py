@@ -188,7 +188,11 @@ def _said(event: ClaudeEvent, mask: _Masking) -> Item:
     text = mask(text)
     if event.kind == ClaudeEventKind.TEXT and not event.is_open and len(text.encode()) <= markdown.LARGEST:
         return Item(event, html=markdown.render(text))
-    hidden = _("Claude thought, and the API does not show what.") if event.kind == ClaudeEventKind.THINKING else ""
+    hidden = (
+        _("Claude thought. The API does not show what Claude thought.")
+        if event.kind == ClaudeEventKind.THINKING
+        else ""
+    )
     return Item(event, text=text, words="" if text or event.is_open else hidden)
 
 

@@ -167,7 +167,7 @@ def test_what_stands_elsewhere_is_listed_with_where_to_change_it(store: MemorySt
         "policy of the hub",
     ):
         assert title in section
-    assert f'href="/stores/{store.id}/webhooks"' in section and "Not searched: other memory stores" in html
+    assert f'href="/stores/{store.id}/webhooks"' in section and "The hub did not search: other memory stores;" in html
 
 
 def test_the_receipt_counts_what_was_left_to_people(store: MemoryStore, key: str, alice: User) -> None:

@@ -383,7 +383,7 @@ def test_who_runs_the_server_switches_it_off_where_one_administrator_is_left(
     assert "may allow this" not in text_of(client.post("/people/invite", invited))
     people.set_active(other, False, **BY)
     page = text_of(client.post("/people/invite", invited))
-    assert NEEDED in page and "There is no other person who may allow this and can sign in" in page
+    assert NEEDED in page and "No other person who can sign in may allow this act." in page
     assert "unset_second_person" in text_of(client.get("/acts"))
     assert "only one administrator can sign in" in " ".join(found.says for found in inside.people(timezone.now()))
     call_command("unset_second_person", stdout=StringIO())

@@ -159,4 +159,6 @@ def test_what_retention_removed_is_not_called_undone(store: MemoryStore, alice: 
     curation.create(store.pk, "/b.md", "text\n", system)
     assert remove_entries(store.pk, AuditChain.objects.get(pk=store.pk).last_seq - 1, system)
     shown = signed_in(alice).get(reverse("overview")).content.decode()
-    assert "No person has changed anything" not in shown and "retention has removed its older entries" in shown
+    assert (
+        "No person has changed anything" not in shown and "Retention has removed older entries of the audit." in shown
+    )

@@ -357,10 +357,10 @@ def test_the_audit_of_a_deleted_store_is_said_to_keep_what_calls_wrote(
     assert AuditEntry.objects.of_chain(store.pk).filter(input__contains="Quellenberg").exists()
     client = signed_in(superuser)
     other = create_store(StoreSettings(name="Other"), **BY)
-    assert "Not searched: the audits of memory stores that were deleted" in find(client, "Quellenberg")
+    assert "The hub did not search: the audits of memory stores that were deleted" in find(client, "Quellenberg")
     write(other, "/b.md", "Quellenberg called\n")
     found = find(client, "Quellenberg")
-    assert "the audits of memory stores that were deleted" in found
+    assert "The audits of memory stores that were deleted" in found
     letter = erase(client, found, confirm="Quellenberg")
     assert "The audits of memory stores that were deleted before are not changed either." in letter
     assert "wherever it was" not in letter

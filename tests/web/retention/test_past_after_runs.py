@@ -180,7 +180,7 @@ def test_rules_are_not_tried_on_changes_of_which_the_entries_are_gone(
     assert ran(store).entries
     html = form(client, store, "try", row("/", verbs=["create"])).content.decode()
     assert "Agents have changed nothing here in the last 30 days" not in html
-    assert "retention has removed its older entries" in html
+    assert "Retention has removed older entries of the audit." in html
 
 
 def test_a_rehearsal_ahead_removes_permanently_what_has_been_in_the_trash_by_then(

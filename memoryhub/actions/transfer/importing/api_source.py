@@ -141,7 +141,7 @@ def _require(bounds: Bounds, memories: int, versions: int, size: int) -> None:
     if memories > bounds.entries or versions > bounds.versions or size > bounds.unpacked:
         raise Refused(
             f"The store is too large for an import: at most {bounds.entries:,} memories, {bounds.versions:,} versions "
-            f"and {bounds.unpacked:,} bytes are taken."
+            f"and {bounds.unpacked:,} bytes are allowed."
         )
 
 

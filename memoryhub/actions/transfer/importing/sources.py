@@ -72,11 +72,11 @@ def of_directory(
         size += len(content)
         if len(texts) + len(left) > bounds.entries + OWN_ENTRIES:
             count = sum(1 for _ in _walk(root, exclude))
-            raise Refused(f"The directory has {count:,} texts; at most {bounds.entries:,} are taken.")
+            raise Refused(f"The directory has {count:,} texts; at most {bounds.entries:,} are allowed.")
         if size > bounds.unpacked:
             whole_size = sum(path.lstat().st_size for _place, path in _walk(root, exclude))
             raise Refused(
-                f"The texts of the directory have {whole_size:,} bytes; at most {bounds.unpacked:,} are taken."
+                f"The texts of the directory have {whole_size:,} bytes; at most {bounds.unpacked:,} are allowed."
             )
     reading.require_apart([*texts, *twice])
     read = tree_read.read_texts(texts, bounds, only_memory_files, "directory")

@@ -82,18 +82,18 @@ def _require_all(entries: list[Entry], bounds: Bounds) -> None:
     Each entry must be a file or a directory, and no two entries may have places that cannot be beside each other.
     """
     if len(entries) > bounds.entries + OWN_ENTRIES:
-        raise Refused(f"The archive has {len(entries):,} entries; at most {bounds.entries:,} are taken.")
+        raise Refused(f"The archive has {len(entries):,} entries; at most {bounds.entries:,} are allowed.")
     for entry in entries:
         shown = entry.name.decode("utf-8")
         _require_kind(shown, entry)
         reading.require_place(shown.rstrip("/") if entry.is_directory and shown.strip("/") else shown)
     if (size := sum(entry.size for entry in entries)) > bounds.unpacked:
-        raise Refused(f"It unpacks to {size:,} bytes; at most {bounds.unpacked:,} are taken.")
+        raise Refused(f"The archive unpacks to {size:,} bytes; at most {bounds.unpacked:,} are allowed.")
     reading.require_apart(entry.place for entry in entries)
 
 
 def _too_tight(bounds: Bounds) -> str:
-    return f"It unpacks to more than {bounds.ratio} times its size."
+    return f"The archive unpacks to more than {bounds.ratio} times its size."
 
 
 # ------------------------------------------------------------------------------------------------ its directory
@@ -266,7 +266,7 @@ def _unpacked(data: Data, entry: Entry, start: int, most: int) -> bytes:
     else:
         content = _inflated(packed, entry, most)
     if len(content) > most:
-        raise Refused("It unpacks to too much.")
+        raise Refused("The archive unpacks to too much.")
     if len(content) != entry.size:
         raise Refused(f"The entry {visible(entry.place)} is not as large as the archive says.")
     if zlib.crc32(content) != entry.crc:
@@ -281,7 +281,7 @@ def _inflated(packed: bytes, entry: Entry, most: int) -> bytes:
     except zlib.error:
         raise Refused(f"The entry {visible(entry.place)} is damaged and cannot be unpacked.") from None
     if len(content) > most:
-        raise Refused("It unpacks to too much.")
+        raise Refused("The archive unpacks to too much.")
     if len(content) > entry.size:
         raise Refused(f"The entry {visible(entry.place)} is not as large as the archive says.")
     if not unpack.eof:
