@@ -39,7 +39,7 @@ def of(browser_id: str, user_id: str, at: datetime) -> BrowserSession | None:
 def note_use(browser: BrowserSession, *, address: str, idle: timedelta, at: datetime) -> None:
     """Record when and from which network address a browser was used, but not at every request.
 
-    Two records are at least SEEN_EVERY apart, or a twentieth of `idle` if that is shorter.
+    The time between two records is at least the shorter one of SEEN_EVERY and a twentieth of `idle`.
     """
     if abs(at - browser.seen_at) >= min(SEEN_EVERY, idle / 20):
         with writing():

@@ -32,7 +32,7 @@ class LastAdministrator(Exception):
 
 
 def fold_name(name: str) -> str:
-    """Return an agent's name in the form that is compared: two spellings of one name become equal."""
+    """Return an agent's name in a form in which two spellings of one name are equal, as with other case."""
     return unicodedata.normalize("NFKC", name).strip().casefold()
 
 
@@ -50,10 +50,10 @@ def set_role(
 ) -> None:
     """Give a person a role in a store, or remove the role (None). If nothing changes, no entry is written.
 
-    Invitations that the person may no longer grant are withdrawn. The keys that `revoke` returns are revoked, and the
-    webhooks that `pause` returns are paused. If the role becomes lower, invitations to this store for the person are
-    withdrawn too. With `keep_admin`, raises LastAdministrator if no active admin of the store would remain. Raises
-    RightLost if `actor` is a person who may not govern the store.
+    Invitations by the person that the new role does not allow are withdrawn. If the role becomes lower, invitations of
+    the person to this store are withdrawn too. The keys that `revoke` returns are revoked, and the webhooks that
+    `pause` returns are paused. With `keep_admin`, raises LastAdministrator if no active admin of the store would
+    remain. Raises RightLost if `actor` is a person who may not govern the store.
     """
     with tree.locked(store.id, Act(actor, door, at)) as locked:
         require_right(actor, store.id)
@@ -77,7 +77,7 @@ def create_agent(
 ) -> Agent:
     """Create an agent without keys. Raises NameTaken if another agent has the name.
 
-    With `seen_by`, agents that this person may not see do not count.
+    With `seen_by`, NameTaken is raised only if this person may see the other agent.
     """
     with writing():
         audit.lock_hub()  # so that two agents of one name cannot be made at once

@@ -79,8 +79,8 @@ def invite(
     """Create an invitation; return it and its token, which is not stored.
 
     With `user`, the invitation is a link with which that person sets a new password. With `mails`, the link is also
-    sent to `email`. Raises MayNotInvite. Raises EmailTaken if the invitation is to the hub and a person has this
-    address. An invitation to a memory store does not reveal whether the account exists.
+    sent to `email`. Raises MayNotInvite if the actor may not make this invitation; EmailTaken if the invitation is to
+    the hub and a person has this address. An invitation to a memory store does not reveal whether the account exists.
     """
     nonce = outbox.new_nonce()
     token, act = outbox.token_of(nonce), Act(actor, door, at)
@@ -164,7 +164,7 @@ def join(user: User, token: str, *, at: datetime) -> MemoryStore:
 
 
 def beside(invitation: Invitation, at: datetime) -> list[Invitation]:
-    """Return the other usable invitations to stores that the same act made for the same address."""
+    """Return the other usable invitations to stores that were made together with this one, for the same address."""
     if invitation.store_id is None or invitation.user_id is not None:
         return []
     same = {"email": invitation.email, "made_by": invitation.made_by_id, "created_at": invitation.created_at}

@@ -1,6 +1,7 @@
 """Acts that need a second person: one person asks, and another one allows or refuses.
 
-After that, the first person does the act with its own form, with exactly the fields that the second person has seen.
+Once the act is allowed, the first person sends the form of the act, with exactly the fields that the second person has
+seen.
 """
 
 import base64

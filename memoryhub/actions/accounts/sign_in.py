@@ -106,7 +106,7 @@ def confirmed(user: User, browser: BrowserSession, *, address: str, at: datetime
 
 
 def refuse(email: str, *, address: str, at: datetime) -> None:
-    """Write the entry of a sign-in that the hub did not accept from the identity provider."""
+    """Write the entry of a refused sign-in: the identity provider's answer was not accepted, or the code was wrong."""
     email = fold_email(email)
     _write_entry(Actor.system(email[:200]), email, address, ok=False, at=at)
 
@@ -114,8 +114,8 @@ def refuse(email: str, *, address: str, at: datetime) -> None:
 def enter(user: User, *, address: str, at: datetime, unnamed: str = "") -> None:
     """Sign in a person. The caller has checked who the person is.
 
-    `unnamed` is a claim that the identity provider left out, so that roles stayed as they were. The entry names this
-    claim.
+    If the identity provider left out the field that lists the person's groups, `unnamed` is the name of this field. The
+    roles then stayed as they were, and the entry names the field.
     """
     with writing():
         _enter(user, address, at, unnamed)

@@ -99,7 +99,8 @@ def _person(known_as: Known, grants: Collection[Grant], at: datetime) -> User:
 
 
 def _take_over(user: User, at: datetime) -> None:
-    """End every way into an account that existed before the provider verified the account's e-mail address.
+    """Remove the password, the app, the passkeys, the sessions and the links of an account that existed before the
+    provider verified its e-mail address.
 
     Someone else may have made the account with an invitation to this address.
     """

@@ -1,7 +1,7 @@
 """Limits password attempts: counters by account, network and known browser, with growing delays.
 
-An attempt is counted before its password is checked. A right password is not counted. Nothing is locked permanently. A
-browser in which the account has signed in before has a counter of its own.
+An attempt is counted before its password is checked. If the password is right, this count is taken back. Nothing is
+locked permanently. A browser in which the account has signed in before has a counter of its own.
 """
 
 import hashlib
@@ -74,7 +74,8 @@ def network_of(address: str) -> str:
 
 
 def of_sign_in(email: str, address: str, device: str | None) -> list[Counter]:
-    """Return the counters of a sign-in. A `device` known to the account has only its own counter."""
+    """Return the counters of a sign-in. A sign-in from a `device` in which the account has signed in before has only
+    the counter of this device."""
     if device is not None:
         return [Counter(_id("device", device, email), ONE, True)]
     network = network_of(address)
@@ -86,7 +87,7 @@ def of_sign_in(email: str, address: str, device: str | None) -> list[Counter]:
 
 
 def of_change(user_id: str) -> list[Counter]:
-    """Return the counters for a signed-in person's current password, which is needed to set a new one."""
+    """Return the counters for a signed-in person who types the current password again, as to set a new one."""
     return [Counter(_id("change", user_id), ONE, True)]
 
 
@@ -107,10 +108,7 @@ def of_second(user_id: str) -> list[Counter]:
 
 
 def of_provider(address: str) -> list[Counter]:
-    """Return the counters for answers of the identity provider.
-
-    For each answer, the hub sends requests to the provider.
-    """
+    """Return the counters for sign-ins without a typed password: through the identity provider or with a passkey."""
     return [Counter(_id("provider", network_of(address)), NETWORK, False)]
 
 

@@ -68,7 +68,7 @@ def withdraw_those_to(user: User, store: MemoryStore, head: audit.ChainHead, act
 
 
 def pause_webhooks(webhooks: Webhooks, heads: Mapping[str, audit.ChainHead], act: Act) -> None:
-    """Pause webhooks, in the transaction in which their maker leaves.
+    """Pause the webhooks that `webhooks` returns. Call it in the transaction in which their maker loses a right.
 
     `heads` are the locked chains of stores. For any other store, the pause is recorded in the hub's chain.
     """

@@ -1,8 +1,9 @@
 """Encryption of backups with age, in bounded memory.
 
-A backup has three parts: a line with the SHA-256 of the key block; the key block; and an age file. For a passphrase,
-the key block is an armored age file with the identity that opens the third part; for a public key it is empty. So `age`
-alone opens a backup, and a wrong passphrase can be distinguished from a damaged file.
+A backup has three parts: a line with the SHA-256 of the key block; the key block; and an age file. If the backup has a
+passphrase, the key block is an armored age file: the passphrase decrypts it, and it contains the private key (age's
+"identity") that decrypts the third part. If the backup has a public key, the key block is empty. So `age` alone
+decrypts a backup, and a wrong passphrase can be distinguished from a damaged file.
 """
 
 import hashlib

@@ -93,7 +93,8 @@ def make(target: Target, keys: Keys, act: Act, keep: rotation.Keep | None = None
 def rotate(target: Target, keep: rotation.Keep, now: datetime, *, is_verified: bool = True) -> int:
     """Delete the backups of this hub that `keep` does not keep; return how many were deleted. Raises Failed.
 
-    Without `is_verified`, only backups whose audit did not verify are deleted, never the oldest of them.
+    With `is_verified`, only backups whose audit verified are deleted. Without it, only backups whose audit did not
+    verify are deleted, but never the oldest of them.
     """
     try:
         marks = _marks()

@@ -149,7 +149,10 @@ def ask(act: Act) -> None:
 
 
 def is_due(there: State, now: datetime) -> bool:
-    """Return whether to begin a backup now, also if the clock was set back."""
+    """Return whether to begin a backup now.
+
+    Also True if the last backup has a time in the future, because the clock was set back.
+    """
     if not there.plan.target:
         return False
     if there.is_asked:

@@ -1,7 +1,7 @@
 """Ends a dream: its copy becomes a new memory store, or a proposal for the original store.
 
-A person decides about the proposal. The proposal is merged at once only if path rules allow every change and nothing
-conflicts.
+The proposal is merged at once if path rules allow every change and nothing conflicts. Otherwise a person decides about
+it.
 """
 
 from collections.abc import Sequence

@@ -54,8 +54,8 @@ class Wanted:
 def start(store_id: str, wanted: Wanted, asked: Asked) -> ClaudeRun:
     """Start a dream: it waits for a worker.
 
-    Raises NoSuchSessions, Updating, TooManyCopies, calls.NotRun, tree.NoSuchStore, and ToolError if the store is
-    archived.
+    Raises ToolError if the store is archived. Also raises NoSuchSessions, Updating, TooManyCopies, calls.NotRun and
+    tree.NoSuchStore.
     """
     known = Session.objects.known_in([store_id]).filter(pk__in=wanted.sessions).values_list("pk", flat=True)
     if unknown := sorted(set(wanted.sessions) - set(known)):
@@ -109,7 +109,7 @@ def is_canceled(run: ClaudeRun) -> bool:
 def cancel(run: ClaudeRun, asked: Asked) -> ClaudeRun:
     """Stop a dream and return it. Do nothing if it was stopped before.
 
-    Raises NotNow if it has ended in another way, NoSuchRun, calls.NotRun and tree.NoSuchStore.
+    Raises NotNow if it has ended in another way. Also raises NoSuchRun, calls.NotRun and tree.NoSuchStore.
     """
 
     def do(store: Tree) -> tuple[ClaudeRun | Exception, Record | None]:
@@ -127,7 +127,7 @@ def cancel(run: ClaudeRun, asked: Asked) -> ClaudeRun:
 def archive(run: ClaudeRun, asked: Asked) -> ClaudeRun:
     """Hide an ended dream from the list, and return it. Do nothing if it is hidden already.
 
-    Raises NotNow if the dream has not ended, NoSuchRun, calls.NotRun and tree.NoSuchStore.
+    Raises NotNow if the dream has not ended. Also raises NoSuchRun, calls.NotRun and tree.NoSuchStore.
     """
 
     def do(store: Tree) -> tuple[ClaudeRun | Exception, Record | None]:

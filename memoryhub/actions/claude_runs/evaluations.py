@@ -72,9 +72,10 @@ def start(store_id: str, model: str, user: User | None, act: Act, worker: str = 
 
 
 def stop(store_id: str, act: Act) -> None:
-    """Stop the store's evaluation. Raises tree.NoSuchStore, and NotNow if no evaluation waits or runs.
+    """Stop the store's evaluation: a waiting one at once, a running one within about a second.
 
-    A waiting evaluation stops at once; a running one within about a second.
+    Raises NotNow if no evaluation waits or runs, or if a person has stopped it before; tree.NoSuchStore if there is no
+    such store.
     """
     with tree.locked(store_id, act) as store:
         one = ClaudeEvaluation.objects.of_store(store_id).going_on().select_for_update().first()
@@ -129,7 +130,7 @@ def may_go_on(one: ClaudeEvaluation) -> bool:
 def copied(one: ClaudeEvaluation, worker: str, act: Act) -> str:
     """Make a throw-away copy of the store; return its id.
 
-    Raises ToolError if the store is archived, TooManyCopies, LostRun and tree.NoSuchStore.
+    Raises ToolError if the store is archived. Also raises TooManyCopies, LostRun and tree.NoSuchStore.
     """
     with tree.locked(one.store_id, act) as store, own(one.pk, worker):
         tree.require_active(store)
@@ -141,9 +142,10 @@ def copied(one: ClaudeEvaluation, worker: str, act: Act) -> str:
 
 
 def caller(act: Act) -> Caller:
-    """Return the caller for the model's tool calls on the copies.
+    """Return the caller for the model's tool calls on the throw-away copies.
 
-    The caller has an agent of its own. Its key reaches no memory store, and no one knows the secret.
+    The calls have an agent and a key of their own. No one else can use this key: it reaches no memory store, and no one
+    knows its secret.
     """
     name = EVALUATIONS_KEY
     agent = Agent.objects.filter(name=name).order_by("pk").first()
@@ -159,8 +161,8 @@ def caller(act: Act) -> Caller:
 def use(tokens: int, at: datetime, used: int = 0) -> None:
     """Add `tokens` to the tokens that all runs together used on this day.
 
-    Raises OverBudget, and adds nothing, if the sum would exceed the budget of a day, or if `used` plus `tokens` exceed
-    the budget of a run.
+    Raises OverBudget, and adds nothing, if the day would exceed its budget, or the run its own. `used` is what the run
+    has used before.
     """
     of_run, of_day = settings.MEMORYHUB_CLAUDE_RUN_TOKENS, settings.MEMORYHUB_CLAUDE_DAY_TOKENS
     if of_run is not None and tokens > 0 and used + tokens > of_run:

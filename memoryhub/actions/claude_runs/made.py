@@ -79,7 +79,8 @@ def require_copy(run: ClaudeRun) -> None:
 
 
 def _made(run: ClaudeRun) -> Iterator[Made]:
-    """Yield the memories of the copy that differ from the originals as they were copied."""
+    """Yield what the run changed in the copy: memories that differ from the copied originals, new ones, and deleted
+    ones."""
     base = {version.path: version for version in _base(run)}
     # Read in the copy, because retention may have removed versions of the original store.
     first = MemoryVersion.objects.filter(store_id=run.copy, number=1, seq__lte=run.copied)

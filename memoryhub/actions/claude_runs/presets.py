@@ -23,7 +23,7 @@ class TooManyPresets(Exception):
 def save(store_id: str, name: str, content: dict[str, Any], act: Act) -> ClaudePreset:
     """Save a preset under a name, and return it. A preset that exists gets a new version, unless nothing changed.
 
-    Raises TooManyPresets, ToolError if the store is archived, and NoSuchStore.
+    Raises ToolError if the store is archived. Also raises TooManyPresets and NoSuchStore.
     """
     with tree.locked(store_id, act) as store:
         tree.require_active(store)

@@ -63,7 +63,7 @@ class Asked:
 def start(store_id: str, asked: Asked, user: User, act: Act) -> ClaudeRun:
     """Start a run, and return it: it waits for a worker.
 
-    Raises ToolError if the store is archived, TooManyCopies, and tree.NoSuchStore.
+    Raises ToolError if the store is archived. Also raises TooManyCopies and tree.NoSuchStore.
     """
     with tree.locked(store_id, act) as store:
         tree.require_active(store)
@@ -96,8 +96,8 @@ def go_on(run_id: str, store_id: str, message: str, act: Act, *, summarizes: boo
     """Continue an ended run with another message. `message` may be empty if Claude's last answer did not finish.
 
     With `summarizes`, the API first replaces the earlier conversation by a summary. The run gets the token budget of a
-    new run in addition. Raises NoSuchRun, CopyGone, NotNow (always for a dream), ToolError if the store is archived,
-    and tree.NoSuchStore.
+    new run in addition. Raises NotNow if the run is a dream, has not ended, or needs a message; ToolError if the store
+    is archived. Also raises NoSuchRun, CopyGone and tree.NoSuchStore.
     """
     with tree.locked(store_id, act) as store:
         tree.require_active(store)

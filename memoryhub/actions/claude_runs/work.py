@@ -212,7 +212,7 @@ def seq_of(run: ClaudeRun, call_id: str) -> int | None:
 
 
 def summary_asked(run_id: str) -> int | None:
-    """Return the number of the message before which the conversation is still to be summarized, or None."""
+    """Return the number of the newest message if the conversation before it is still to be summarized, else None."""
     kinds = (ClaudeEventKind.MESSAGE, ClaudeEventKind.TURN)
     last = ClaudeEvent.objects.of_run(run_id).filter(kind__in=kinds).last()
     return last.number if last is not None and last.content.get("summarizes") else None
@@ -234,7 +234,7 @@ def called(run_id: str, worker: str, number: int, seq: int) -> None:
 
 
 def not_called(run_id: str, worker: str, number: int, why: str) -> None:
-    """Record that a call was not run, and the text that Claude gets instead of an answer (`why`)."""
+    """Record that a call was not run. Claude gets the text `why` instead of an answer."""
     with own(run_id, worker) as run:
         event = ClaudeEvent.objects.get(run_id=run_id, number=number)
         events.change(run, number, content=event.content | {"answer": why})
@@ -246,7 +246,7 @@ def end(run_id: str, worker: str, state: ClaudeRunState, at: datetime, problem: 
 
 
 def copied(run_id: str, worker: str, seq: int) -> None:
-    """Note that the copy of the run has all memories; `seq` is its newest entry."""
+    """Note that the copy of the run has all memories. `seq` is the newest entry of the copy's chain."""
     with own(run_id, worker) as run:
         ClaudeRun.objects.filter(pk=run.pk).update(copied=seq)
 

@@ -70,8 +70,8 @@ def write(
 ) -> Done:
     """Begin a thread on a version of a memory: on its lines `lines`, or on the memory as a whole (None).
 
-    `tell` is the id of the agent that gets the comment as a note ("": none); see `addressee.agent_of`. Raises
-    NoSuchComment, NoSuchLines, TooMany, NotANote, TooManyNotes, and ToolError if the memory store is archived.
+    `tell` is the id of the agent that gets the comment as a note ("": none); see `addressee.agent_of`. Raises ToolError
+    if the memory store is archived. Also raises NoSuchComment, NoSuchLines, TooMany, NotANote and TooManyNotes.
     """
     version = _version(store_id, memory_id, version_id, lines)
     agent = addressee.agent_of(version.memory, version.number, lines)
@@ -83,8 +83,10 @@ def write(
 
 
 def reply(store_id: str, thread: str, text: str, act: Act, *, tell: str = "") -> Done:
-    """Add a comment to a thread. Raises NoSuchComment, TooMany, NotANote, TooManyNotes, and ToolError if the memory
-    store is archived."""
+    """Add a comment to a thread.
+
+    Raises ToolError if the memory store is archived. Also raises NoSuchComment, TooMany, NotANote and TooManyNotes.
+    """
     with tree.locked(store_id, act) as store:
         first = _comment(store, thread)
         subject, own = _subject(store, first), {"number": first.number, "thread": first.thread}
@@ -95,8 +97,8 @@ def reply(store_id: str, thread: str, text: str, act: Act, *, tell: str = "") ->
 def edit(store_id: str, comment_id: str, text: str, act: Act) -> Done:
     """Replace the text of one's own comment.
 
-    Raises NoSuchComment, NotTheAuthor, and ToolError if the memory store is archived. Raises NotANote if the comment is
-    an undelivered note, and the new text cannot be a note.
+    Raises ToolError if the memory store is archived; NotANote if the comment is an undelivered note, and the new text
+    cannot be a note. Also raises NoSuchComment and NotTheAuthor.
     """
     with tree.locked(store_id, act) as store:
         comment = _own(store, comment_id)
@@ -114,7 +116,7 @@ def edit(store_id: str, comment_id: str, text: str, act: Act) -> Done:
 def delete(store_id: str, comment_id: str, act: Act, *, of_others: bool) -> Done:
     """Delete a comment's text; the thread stays. With `of_others`, another person than the actor may be the author.
 
-    Raises NoSuchComment, NotTheAuthor, and ToolError if the memory store is archived.
+    Raises ToolError if the memory store is archived. Also raises NoSuchComment and NotTheAuthor.
     """
     with tree.locked(store_id, act) as store:
         comment = _there(store, comment_id) if of_others else _own(store, comment_id)
@@ -126,7 +128,7 @@ def delete(store_id: str, comment_id: str, act: Act, *, of_others: bool) -> Done
 
 
 def withdraw(store_id: str, comment_id: str, act: Act, *, of_others: bool) -> Done:
-    """Keep a comment from being delivered as a note to an agent, unless it was delivered already. The comment stays.
+    """If a comment is a note that no agent has received yet, make it a plain comment, which no agent receives.
 
     With `of_others`, another person than the actor may be the author of the comment. Raises NoSuchComment, NotTheAuthor
     and ToolError.
@@ -197,8 +199,10 @@ def _memory(store: Tree, memory_id: str) -> Memory:
 
 
 def _subject(store: Tree, comment: Comment) -> Subject:
-    """Return the memory or the proposal that a comment is about. Raises NoSuchComment, and ToolError if the memory
-    store is archived."""
+    """Return the memory or the proposal that a comment is about.
+
+    Raises ToolError if the memory store is archived. Also raises NoSuchComment.
+    """
     if comment.memory_id:
         return _memory(store, comment.memory_id)
     tree.require_active(store)

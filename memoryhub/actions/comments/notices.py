@@ -72,11 +72,11 @@ def _one_of(names: Iterable[str]) -> str:
 
 
 def add(comment: Comment, text: str, before: str = "") -> None:
-    """Store notices of a comment, in its transaction: for the people whom `text` names, and earlier writers of its
-    thread.
+    """Store notices of a comment for the people whom `text` names, and for earlier writers in the comment's thread.
 
-    `before` is the text before an edit. After an edit, only people whom `before` did not name get notices, and those
-    whom `text` no longer names lose theirs. The author's own notices of the thread are dismissed.
+    `before` is the text before an edit. Call it in the transaction that writes the comment. After an edit, only people
+    whom `before` did not name get notices, and those whom `text` no longer names lose theirs. The author's own notices
+    of the thread are dismissed.
     """
     people = readers_of(comment.store_id)
     names, names_before = named_in(text, people), named_in(before, people)

@@ -1,4 +1,4 @@
-"""Comments that people publish on a proposal: alone, or with the decision about it, in its entry."""
+"""Comments that people publish on a proposal: alone, or together with the decision about the proposal, in one entry."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -36,9 +36,9 @@ class Command:
 
     @property
     def label(self) -> str:
-        """Return the short form for lists: `did` or, if there is none, the words.
+        """Return the short form for lists: the field `did` or, if it is empty, the words.
 
-        Return an empty text if the words contain values.
+        Return "" if the words contain values.
         """
         if self.did or not isinstance(self.words, str | Promise):
             return str(self.did)

@@ -140,8 +140,8 @@ _SALTED = ("chain", "seq", "message", *proofs.COLUMNS)
 def replace_field(evidence: Evidence, entry: AuditEntry, field: str, value: str | None) -> None:
     """Replace one field of an entry (None: remove its value), and delete the field's salt.
 
-    If the field is a path or the answer, the salt of an answer that is not stored is deleted too, because that answer
-    showed the value.
+    If the field is a path or the answer, the text of the answer may contain its value. So the salt of the answer is
+    deleted too if the entry does not store the answer itself (see `forget_answer`).
     """
     if field == "input":
         own_texts.count_replaced(entry, value)

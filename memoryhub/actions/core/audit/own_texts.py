@@ -1,5 +1,5 @@
-"""An audit entry does not store a version's text a second time in its input. This module restores such inputs, and
-searches them."""
+"""If a call wrote a version, the stored input in its audit entry lacks the text, because the version has it. This
+module completes such inputs, and searches them."""
 
 import json
 from collections.abc import Iterable

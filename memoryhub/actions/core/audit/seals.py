@@ -103,8 +103,8 @@ def in_order(seals: Iterable[Seal]) -> list[Seal]:
 def write(chain_id: str, seq: int, *, others: bool) -> list[str]:
     """Seal the rows that the transaction changed. Return the hashes of the seals for the entry's digest.
 
-    With `others`, rows of other chains are sealed too. Do not use it for an entry that makes versions or redacts: the
-    digest of such an entry could not be computed again after the store was deleted.
+    With `others`, rows of other chains are sealed too. Do not set `others` for an entry that makes versions or redacts:
+    its digest could not be computed again after the store was deleted.
     """
     pending = changed()
     made: list[Seal] = []
@@ -231,10 +231,11 @@ def _seq(seal: Seal | None, chain_id: str) -> int:
 
 
 def outlive(chain_id: str, first: int, last: int, start: str | None) -> str | None:
-    """Delete the seals that newer ones replaced, and keep the newest seal of each row.
+    """Prepare the seals of a chain for the removal of its entries after `first` up to `last`.
 
-    Return the digest of all seals that outlived their entries (None: there were never any). Call it before the entries
-    after `first` up to `last` are removed. `start` is the digest that the last removal returned.
+    Of each row that these entries sealed, delete the seals that newer ones replaced, and keep the newest seal. Return
+    the digest of the seals that are kept although their entries are removed, now or earlier (None: there were never
+    any). `start` is the digest that the earlier removal returned.
     """
     key = settings.MEMORYHUB_AUDIT_KEY
     kept, dropped = [], []
@@ -273,7 +274,8 @@ def _superseded(known: Sequence[Seal], chain_id: str, last: int) -> list[Seal]:
 
 
 def digest_at_start(chain_id: str, last: int) -> str | None:
-    """Return one digest of the seals whose entries, up to `last`, were removed; None if there is no such seal."""
+    """Return one digest of the seals that are kept although their entries, up to `last`, were removed (None: no such
+    seal)."""
     kept = [member(seal) for seal in Seal.objects.of_chain(chain_id).filter(seq__lte=last)]
     return chain.set_digest(settings.MEMORYHUB_AUDIT_KEY, kept) if kept else None
 

@@ -15,7 +15,10 @@ LONGEST = 200
 
 
 class Place(NamedTuple):
-    """An entry: its chain, its seq and its time. A failed transaction's seq is used again, at another time."""
+    """An entry: its chain, its seq and its time.
+
+    The time is needed because the seq of a failed transaction is used again for another entry.
+    """
 
     chain: str
     seq: int
