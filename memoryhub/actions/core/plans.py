@@ -36,7 +36,8 @@ class TooMuch(Exception):
 class Choice(StrEnum):
     """The ways to treat one memory of a plan: APPLY makes the planned change, KEEP changes nothing.
 
-    BEFORE exists where an act is undone: it gives the memory its state from before that act, without any later change.
+    BEFORE is possible only in an undo: the memory returns to its state before the undone act, and loses every later
+    change.
     """
 
     APPLY = "apply"
@@ -320,7 +321,7 @@ def beside(path: str, number: int, more: int) -> str:
 def marked(path: str, mark: str, more: int = 0) -> str:
     """Return a path with a mark at the end of its name, before the ending (such as `.md`).
 
-    The name is shortened if it, or the path with `more` further bytes, would be too long.
+    The name is shortened if the name would be too long, or the path together with `more` further bytes.
     """
     directory, _, name = path.rpartition("/")
     stem, dot, ending = name.rpartition(".") if "." in name[1:] else (name, "", "")

@@ -14,7 +14,7 @@ _to_json = compact_json.writer()
 
 
 class Proof(NamedTuple):
-    """The salts and commitments that an entry contains, in hexadecimal, by the names of the fields.
+    """The salts and commitments that an entry contains: {name of a field: hexadecimal digits}.
 
     With `is_older`, `commitments` has the commitments to all fields. Otherwise it has only the commitments to fields
     whose value is not in the entry.

@@ -1,6 +1,6 @@
-"""Removes proposed texts together with versions.
+"""Removes the proposed texts that belong to versions which are removed.
 
-These are the texts that became one of the versions, and the texts that were proposed as changes of one of the versions.
+A proposed text belongs to the version that it was to change, and to the version that it became.
 """
 
 import hashlib
@@ -19,12 +19,11 @@ REMOVED = "[redacted]"
 
 
 def remove(store: Tree, memory: str, versions: Iterable[MemoryVersion]) -> set[int]:
-    """Remove the proposed changes of the `versions` of a memory, and the proposed texts that became one of these
-    versions.
+    """Remove the proposed texts that belong to these `versions` of a memory, as the module describes.
 
-    Imported texts that were proposed for versions which this hub does not have are removed too. Return the seqs of the
-    calls that proposed texts which became versions. Call it before the versions are changed; the act's entry must
-    follow.
+    Imported texts that were to change a version which this hub does not have are removed too. Return the seqs of the
+    calls that proposed the texts which became one of the `versions`. Call it before the versions are changed; the act's
+    entry must follow.
     """
     versions = list(versions)
     bases, seqs = {version.pk for version in versions}, {version.seq for version in versions}

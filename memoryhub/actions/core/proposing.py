@@ -44,8 +44,9 @@ class Wanted(NamedTuple):
 def propose(store: Tree, rule: PathRule, changes: Sequence[Wanted]) -> NoReturn:
     """Propose changes that a path rule holds back: add them to the open proposal of the session, or to a new one.
 
-    After that, raises ProposedByRule, the answer of the call. The call's entry then seals the rows. Nothing is stored
-    if a hold or a limit forbids it (ToolError) or the disk is full (DiskFull).
+    Always raises an error. ProposedByRule is the answer of a call whose changes were proposed; the call's entry must
+    follow, and seals the rows. If nothing was proposed, raises ToolError for a hold or a limit, and DiskFull for a full
+    disk.
     """
     for change in changes:
         require_possible(store, change)
@@ -106,7 +107,9 @@ def _open(store: Tree) -> Proposal | None:
 
 
 def opened_before(store: Tree) -> int:
-    """Return how many proposals the acting session has opened in the store; 0 if its next change joins an open one.
+    """Return how many proposals the acting session has opened in the store.
+
+    Return 0 if the session has an open proposal, because its next change is added to that proposal.
 
     For calls without a session, the proposals of the same key on the same day (UTC) count.
     """

@@ -1,8 +1,8 @@
 """Opens and resolves findings when texts change, with an audit entry of the hub for each change.
 
-A finding is resolved only while its value is not in the newest version of its live memory; `settle` describes the only
-exception. Every act that writes versions calls this module at its end (`tree.commit`). No door can set a finding to
-resolved.
+While the newest version of a live memory contains the value of a finding, this finding is not resolved; `settle`
+describes the only exception. Every act that writes versions calls this module at its end (`tree.commit`). No door can
+set a finding to resolved.
 """
 
 import re
@@ -71,7 +71,7 @@ def settle(
     A finding is resolved if its value has disappeared. A resolved finding is opened again if its value returns, and a
     dismissed finding if its value occurs more often than before. The values of a memory's newest LOOK resolved findings
     are searched for in its text. Older resolved findings are opened again only if the detectors find their values.
-    `ahead` has the findings that deletions resolve, if they were read before.
+    `ahead` is what `resolved_by_deletion` returned, if the caller called it before.
     """
     if ahead and all(one.path is None and one.memory in ahead for one in changed):
         resolved = [finding for one in changed for finding in ahead[one.memory]]

@@ -141,7 +141,8 @@ def is_taken(tree: Tree, path: str) -> bool:
 
 
 def memory_above(tree: Tree, path: str) -> str | None:
-    """Return the path of a memory that is where a directory above `path` would be, or None."""
+    """Return the path of a memory that blocks `path`, because `path` would make it a directory; None if there is
+    none."""
     above = paths.ancestors(path)[1:]
     found = sql.memories_at(tree.store, above) if above else ()
     return next((place for (place,) in found if sees(tree, place)), None)
@@ -185,7 +186,7 @@ def check_versions(tree: Tree, memories: Iterable[StoredMemory]) -> None:
 
 
 def add_memory(tree: Tree, path: str, content: str) -> str:
-    """Create a memory and return its id. Its path must be free, and no memory may be above it."""
+    """Create a memory and return its id. Its path must be free, and `memory_above` must return None for it."""
     encoded, memory = content.encode(), ids.new_id(ids.MEMORY, tree.at)
     size, sha256 = len(encoded), hashlib.sha256(encoded).hexdigest()
     directory, text = make_directories(tree, path), add_text(tree, memory, content)

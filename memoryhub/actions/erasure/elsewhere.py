@@ -66,7 +66,8 @@ ELSEWHERE = (
 class Spelling:
     """A spelling of a text, and how many erasable places contain the spelling.
 
-    `same` is False if the spaces between its words also differ.
+    If `same` is True, the spelling differs from the text only in case, width, accents and the like. If it is False, the
+    spaces between the words differ too.
     """
 
     text: str

@@ -99,7 +99,10 @@ def search(
 
 
 def spelt(store_id: str, subject: Sequence[str], *, whole_hub: bool = False) -> list[str]:
-    """Return the texts to propose for a subject: its texts and their `same` spellings, at most MOST_SPELLINGS."""
+    """Return the texts to propose for a subject: its texts and their spellings with `Spelling.same`.
+
+    These are at most MOST_SPELLINGS.
+    """
     _checked(subject)
     with snapshot():
         found = around.spellings(store_id, subject, whole_hub=whole_hub)

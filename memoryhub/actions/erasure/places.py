@@ -48,8 +48,8 @@ REDACTED = "[redacted]"
 class Named(NamedTuple):
     """The parts of paths that path rules, policies, holds and pins name, and that a masked path keeps.
 
-    These are directories, single names after a `*`, and endings such as `.md`. A directory's name after a `*` has a
-    final slash.
+    From the pattern `/users/*/notes/*.md`, these are the directory `/users`, the name `notes/` and the ending `.md`. A
+    slash at the end of a name says that it is a directory's.
     """
 
     directories: frozenset[str] = frozenset()
@@ -162,7 +162,8 @@ def _where(rows: models.QuerySet[Any], column: str, texts: Sequence[str]) -> Ite
 
 
 def _of_newer(column: str) -> Callable[[models.QuerySet[Any], str, int], models.QuerySet[Any]]:
-    """Return a `since` filter: it keeps the rows whose ids are in this column of versions that newer entries made."""
+    """Return a function for `Place.since`. It keeps the rows whose ids are in this column of a version that an entry
+    after the seq made."""
     return lambda rows, store_id, after: rows.filter(
         pk__in=MemoryVersion.objects.filter(store_id=store_id, seq__gt=after).values(column)
     )

@@ -84,8 +84,10 @@ def _redact(store: Tree, memory: Memory, version: MemoryVersion) -> tuple[str, .
 
 
 def _findings(memory: Memory, version: MemoryVersion) -> list[tuple[Finding, int]]:
-    """Return (finding, position) for each finding of a version: where the newest text or path has the value (-1:
-    nowhere)."""
+    """Return (finding, position) for each finding of a version.
+
+    The position is where the value is in the memory's newest text or path (-1: it is not there).
+    """
     found = list(Finding.objects.of_memory(version.store_id, memory.pk).filter(version_id=version.pk))
     values = settling.values_of(version.store_id, found)
     head = MemoryVersion.objects.select_related("text").get(store_id=memory.store_id, pk=memory.head_id)

@@ -33,8 +33,11 @@ COMMANDS = {
 
 
 class Screened(NamedTuple):
-    """A text in the form in which it may be stored. `masked` are spans of the written text; `flagged` are spans of
-    `text`."""
+    """A text in the form in which it may be stored (`text`).
+
+    `masked` has the spans of the masked values, in the text before masking. `flagged` has the spans of the flagged
+    values, in `text`.
+    """
 
     text: str
     masked: tuple[Span, ...] = ()
@@ -51,7 +54,8 @@ class ScreenedPath(NamedTuple):
 class NeedsReason(Exception):
     """A person has to give a reason, and nothing was written.
 
-    The person's text has flagged `spans`, or the path has flagged `path_spans`, or the person dismisses a finding.
+    A reason is needed if the person's text has flagged `spans`, if the path has flagged `path_spans`, or if the person
+    dismisses a finding.
     """
 
     def __init__(
@@ -86,8 +90,8 @@ def screen(
 ) -> Screened:  # fmt: skip
     """Return the form of a new text that may be stored. Only lines that are not in the old text are screened.
 
-    `written` is the span of the new text that was written, if known. Raises ToolError, which names a blocked kind and
-    its line. Raises TooMuch if the screening takes more than `steps`.
+    `written` is the span of the new text that was written, if known. Raises ToolError if the text has a value of a
+    blocked kind; TooMuch if the screening takes more than `steps`.
     """
     rules = store.ruling
     if rules.is_idle or old == new:
@@ -198,8 +202,9 @@ def note(
 ) -> None:
     """Record the flagged spans of a version. Call it before the version's entry is written. Raises NeedsReason.
 
-    Open findings do not change. A resolved finding gets the new position, and `settling` opens it again. With
-    `returns`, a restore or an undo brings back an earlier text: the finding then keeps its version.
+    Findings that are open already do not change. A resolved finding gets the new version and position, and `settling`
+    opens it again. With `returns` (a restore or an undo), it keeps its version and position if that version still has
+    the value.
     """
     spans = recorded(screened.flagged, screened.text)
     found = [_row(store, memory_id, version_id, span, screened.text) for span in spans]

@@ -1,4 +1,5 @@
-"""Checks findings that people marked as resolved, in earlier versions of the hub, although the value still existed."""
+"""In earlier versions of the hub, people could mark a finding as resolved although its value still existed. This module
+checks such findings."""
 
 from datetime import datetime
 

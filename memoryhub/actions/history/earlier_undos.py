@@ -1,8 +1,8 @@
 """Keeps earlier undos in force when a memory's history is replayed for another undo.
 
-A replay treats an earlier undo as a usual edit, so a line of an undone version can come back. The history is therefore
-also replayed without the undos in force and their undone versions. This second replay is used if it ends with the
-current text.
+A replay treats an earlier undo as a usual edit, so a line of an undone version can come back. Therefore, the history is
+also replayed without the earlier undos, and without the versions that these undid. This is done only if a replay that
+leaves out just these ends with the memory's current text.
 """
 
 from collections.abc import Collection, Mapping, Sequence, Set
@@ -28,11 +28,8 @@ def with_earlier_undos(
 ) -> History:
     """Return the history of a memory without `versions`, and without the versions that earlier undos took back.
 
-    Undos that were undone themselves do not count.
-
     `told` is the memory's replay from the first of `versions` on: `steps` are the replayed versions, `base` is the
-    version before them, and `taken` are the undos among them. Return `told` itself if this changes nothing or is not
-    possible.
+    version before them, and `taken` are the undos among them. Return `told` itself if earlier undos change nothing.
     """
     memory, work = told.memory, told.work
     undos = _undos(steps, taken)
@@ -87,7 +84,11 @@ def _numbers(memory: Memory, undos: Undos, steps: Sequence[MemoryVersion]) -> li
 
 
 def _not_in_force(undos: Undos, gone: Set[str]) -> frozenset[str]:
-    """Return `gone`, the versions of all `undos`, and the versions that the undos in force undid."""
+    """Return the versions that a replay skips: `gone`, the versions that `undos` made, and the versions that they
+    undid.
+
+    An undo that is itself among these versions skips nothing.
+    """
     found = set(gone)
     for undo in reversed(list(undos)):
         if undo not in found:

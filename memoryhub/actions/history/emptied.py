@@ -16,8 +16,8 @@ _NEW = ""
 def emptied_by(memory: Memory, text: str) -> list[str]:
     """Return the ids of the unreviewed versions of which no line would be left if the memory's text became `text`.
 
-    These versions only added lines. If a needed text was removed, or comparing would take too long, versions may be
-    missing.
+    Only versions that did nothing but add lines are returned. If a needed text was removed, or comparing would take too
+    long, versions may be missing.
     """
     history, work = blame.up_to(memory, memory.version_count), Work()
     versions, rows = history.versions(), history.by_number()

@@ -34,7 +34,8 @@ def names_at(store_id: str, within: tuple[str, str, str], seq: int, *, steps: in
     """Return at most `most` names that a directory contained right after the entry `seq`, sorted by path.
 
     `within` is (low, begin, high): the directory's paths are between `low` and `high`, and the search begins at
-    `begin`. After `steps` names, the last name is returned in any case, so that the caller can continue there.
+    `begin`. The search ends after `steps` names. The last of them is then returned even if the directory did not
+    contain it, so that the caller can continue there.
     """
     if seq <= FEW:
         return list(islice(_of_few(store_id, within, seq), most))

@@ -90,7 +90,10 @@ def _goes_on(following: MemoryVersion, passed: frozenset[str]) -> bool:
 
 
 def _note_text(history: History, now: State) -> None:
-    """For a text with undone lines, remember the text without them, in case a later version has that text again."""
+    """For a text that contains undone lines, remember the text without these lines.
+
+    It is needed if a later version brings the text with the undone lines back (see `_bring_back`).
+    """
     if history.left is None or history.left.sha256 != now.sha256:
         history.texts.setdefault(now.sha256, (history.left, history.left_is_there, history.for_lines))
 

@@ -24,7 +24,10 @@ class NeedsChoice(Exception):
 
 
 def revert(store_id: str, version_id: str, act: Act) -> decisions.Done:
-    """Revert one version that awaits review. Raises NeedsChoice, and decisions.Decided if it awaits no review."""
+    """Revert one version that awaits review.
+
+    Raises decisions.Decided if it awaits no review; NeedsChoice if later changes overlap with it.
+    """
     with tree.locked(store_id, act) as store:
         version = MemoryVersion.objects.filter(store_id=store_id, pk=version_id).first()
         if version is None or version.review_state != ReviewState.UNREVIEWED:

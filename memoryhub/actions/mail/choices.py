@@ -29,7 +29,7 @@ def of(user: User) -> MailChoice:
 
 
 def wants(user: User, kind: str) -> bool:
-    """Return whether a person wants messages of this kind, which is one of `ENDED`."""
+    """Return whether a person wants messages of this kind. `kind` is one of those in `ENDED`."""
     choice = of(user)
     if kind == MailKind.DIGEST:
         return choice.digest != Digest.OFF

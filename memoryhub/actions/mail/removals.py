@@ -24,8 +24,7 @@ NAMED = 10
 
 
 class Removals(NamedTuple):
-    """The totals of the items that retention will remove from a memory store, and the first of those that have
-    a path."""
+    """What retention will remove from a memory store: the totals of all items, and the first items that have a path."""
 
     totals: Totals
     first: Sequence[Item]
@@ -62,7 +61,11 @@ def _check(store: MemoryStore, key: str, at: datetime) -> None:
 
 
 def _receivers(store: MemoryStore) -> list[str]:
-    """Return the ids of the admins of a store, or else of the hub's administrators, who want such e-mails."""
+    """Return the ids of the people who get the warnings: the store's admins or, if it has none, the hub's
+    administrators.
+
+    People who do not want such e-mails are left out.
+    """
     admins = Member.objects.filter(store=store, role=Role.ADMIN, user__is_active=True).values("user")
     people = User.objects.filter(pk__in=admins) or User.objects.filter(is_active=True, is_superuser=True)
     return [user.pk for user in people if choices.wants(user, MailKind.RETENTION)]

@@ -161,8 +161,8 @@ def call(
 ) -> Outcome:
     """Run one call in one transaction and return its outcome. `session` is the agent's own name for its session.
 
-    `counts` is added to the key's calls: the first block of a request counts for all its blocks. Raises TokenReused,
-    TooManyCalls, TooManyAtOnce, AuditFull, KeyRevoked and tree.NoSuchStore.
+    `counts` is added to the key's number of calls. Of several calls in one request, the first one counts all of them,
+    and the others count 0. Raises TokenReused, TooManyCalls, TooManyAtOnce, AuditFull, KeyRevoked and tree.NoSuchStore.
     """
     command = parsed(input)
     text = audit.to_json(input)
@@ -217,7 +217,8 @@ def answered(
 ) -> Outcome:
     """Run the call on the locked store, and write its entry.
 
-    `first` is the seq of the call that it repeats, if any. `made` is the number of the key's calls in the last minute.
+    If the call repeats an earlier one, `first` is the seq of the earlier call. `made` is the number of the key's calls
+    in the last minute.
     """
     done = _record(store, command, caller, first)
     if isinstance(command, View):
@@ -237,7 +238,8 @@ def answered(
 
 
 def _deliver_notes(store: tree.Tree, record: Record, first: int | None) -> None:
-    """Deliver the agent's new notes at the memory. A view that repeats the call `first` gets that call's notes."""
+    """Deliver to the agent the new notes about the viewed memory. A view that repeats the call `first` gets that call's
+    notes."""
     note = None
     if first is not None:
         row = sql.one(sql.NOTE, store.store, first)

@@ -218,10 +218,9 @@ def refusal(error: ToolError, command: str | None, path: str | None, new_path: s
 
 
 def require_place(store: Tree, path: str, sentence: Callable[[str, str], str]) -> None:
-    """Raise ToolError if a memory is where a directory above `path` would be. `sentence(path, above)` returns the
-    message.
+    """Raise ToolError if a memory blocks `path` (see `tree.memory_above`). `sentence(path, above)` returns the message.
 
-    If this memory is hidden from the agent, the message is the same as for a refusal by a path rule.
+    If the memory is hidden from the agent, the message is the same as for a refusal by a path rule.
     """
     above = tree.memory_above(store, path)
     if above is not None:

@@ -52,8 +52,8 @@ def merge(
     """Merge a proposal by its plan, which must have this digest. A memory with the choice KEEP is not changed.
 
     `parts` are the parts of the texts that the person accepts. `drafts` are comments to publish. If no change is
-    merged, the proposal is refused. Raises AlreadyDecided, PlanChanged, Proposal.DoesNotExist, the errors of
-    `on_proposals.publish`, and ToolError if a change cannot be made.
+    merged, the proposal is refused. Raises ToolError if a change cannot be made. Also raises AlreadyDecided,
+    PlanChanged, Proposal.DoesNotExist, and the errors of `on_proposals.publish`.
     """
     with tree.locked(store_id, act) as store:
         tree.require_active(store)
@@ -84,8 +84,8 @@ def merge(
 def refuse(store_id: str, number: int, act: Act, *, seen: str, drafts: Sequence[Draft] = ()) -> Decided:
     """Refuse a proposal as a whole, and publish the comments `drafts`. The note of the act is the reason.
 
-    `seen` is what `seen_of` returned for the proposal that the person saw. Raises PlanChanged, AlreadyDecided,
-    Proposal.DoesNotExist, the errors of `on_proposals.publish`, and ToolError if the store is archived.
+    `seen` is what `seen_of` returned for the proposal that the person saw. Raises ToolError if the store is archived.
+    Also raises PlanChanged, AlreadyDecided, Proposal.DoesNotExist, and the errors of `on_proposals.publish`.
     """
     with tree.locked(store_id, act) as store:
         tree.require_active(store)
@@ -101,8 +101,8 @@ def refuse(store_id: str, number: int, act: Act, *, seen: str, drafts: Sequence[
 def reopen(store_id: str, number: int, act: Act) -> int:
     """Open a refused proposal again, or a proposal whose merge has been undone completely. Return the entry's seq.
 
-    Raises AlreadyDecided for any other proposal, and if it was decided in another hub. Raises Proposal.DoesNotExist,
-    and ToolError if too many proposals are open.
+    Raises AlreadyDecided for any other proposal, and for one that was decided in another hub. Raises ToolError if too
+    many proposals are open or the store is archived. Also raises Proposal.DoesNotExist.
     """
     with tree.locked(store_id, act) as store:
         tree.require_active(store)

@@ -119,7 +119,10 @@ def _merged(now: str, size: int, wishes: Sequence[Wish], work: Work) -> tuple[Jo
 
 
 def _place(now: State, steps: Sequence[ProposedChange]) -> tuple[str, bool]:
-    """Return the path that the memory would get, and whether it has left both paths of the last proposed move."""
+    """Return the path that the memory would get, and whether someone moved it elsewhere.
+
+    "Elsewhere" is neither the old nor the new path of the last proposed move.
+    """
     moves = [step for step in steps if step.new_path is not None]
     if moves:
         return str(moves[-1].new_path), now.path not in (moves[-1].path, moves[-1].new_path)

@@ -16,7 +16,7 @@ MOST_OF_REASON = 300
 
 @dataclass(frozen=True, slots=True)
 class Frozen:
-    """A store's freezing holds: their reasons by memory id (`memories`) and by path (`places`)."""
+    """A store's freezing holds: {memory id: reason of its hold} in `memories`, and {path: reason} in `places`."""
 
     memories: dict[str, str]
     places: dict[str, str]

@@ -51,7 +51,7 @@ class Holds:
         return not self.memories and not self.places
 
     def stops_policies(self, memory_id: str, path: str) -> Hold | None:
-        """Return the hold or pin that keeps retention policies from a memory, or None."""
+        """Return the hold or pin because of which retention policies remove nothing of a memory, or None."""
         if self.memories and memory_id in self.memories:
             return self.memories[memory_id]
         if not self.places:

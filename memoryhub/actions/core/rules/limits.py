@@ -35,7 +35,8 @@ class Limits(NamedTuple):
 class Usage(NamedTuple):
     """The number and size of a store's memories after a call, and the calls of the key in the last minute.
 
-    A value is None if the key does not see all memories, or if its calls are not counted.
+    `memories` and `total_bytes` are None if the key does not see all memories. `calls` is None if calls are not
+    counted.
     """
 
     memories: int | None

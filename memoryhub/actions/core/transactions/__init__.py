@@ -298,8 +298,8 @@ def answer_together(
 def require_own_thread(error: BaseException | None = None) -> None:
     """Raise NotTogether if the committer runs this request but another thread must answer it.
 
-    Call it without `error` before the request does anything, or with the `error` of a failed request. Outside a group
-    of requests, the function only notes the error.
+    Before the request does anything, call it without `error`. After the request failed, call it with the `error`: then
+    NotTogether is raised only inside a group of requests; otherwise the error is noted.
     """
     if _is_in_group() or (error is None and getattr(_thread, "is_committer", False)):
         raise NotTogether(error)

@@ -1,6 +1,7 @@
 """Lets work that may wait give way to others who write: it writes in short transactions and rests between them.
 
-A database does not hand on its write lock in turns: work that took the lock again at once would keep others waiting.
+A database does not pass its write lock from one waiting thread to the next: work that took the lock again at once would
+keep others waiting.
 """
 
 import threading

@@ -149,7 +149,7 @@ def _refused(store: Tree, record: Record, error: ToolError, told: Told) -> tuple
 
 
 def note_call(store_id: str, asked: Asked) -> None:
-    """Count a call that writes no entry, if the store limits calls, and note the use of the key."""
+    """Note a call that writes no entry: count it if the store limits calls, and record the use of the key."""
     sql.connect()
     counts = settings.MEMORYHUB_LIMITS["calls"] is not None or sql.one(lists.COUNTS_CALLS, store_id)
     if asked.caller.stale or counts:

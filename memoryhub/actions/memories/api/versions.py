@@ -265,7 +265,7 @@ def _any_of(one: Condition, other: Condition) -> Condition:
 
 
 def _imported(store_id: str, wanted: Wanted) -> _Part:
-    """Return imported versions. They are found by their own times and authors."""
+    """Return imported versions. They are filtered by the times and the authors that were imported with them."""
     base = [("v.store_id = %s and v.origin is not null", (store_id,)), *_before(wanted.after)]
     return _walked(base, [*_plain(wanted), *map(_brought, wanted.authors)], wanted)
 

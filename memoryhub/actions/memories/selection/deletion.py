@@ -72,7 +72,7 @@ def is_held(store_id: str, path: str, at: datetime) -> bool:
 def delete(store_id: str, chosen: Chosen, digest: str, act: Act) -> Done:
     """Move the memories of the deletion with this digest to the trash.
 
-    Raises NotDone, TooMuch, and ToolError for a legal hold that was placed after the deletion was shown.
+    Raises ToolError if a legal hold was placed after the deletion was shown. Also raises NotDone and TooMuch.
     """
     with tree.locked(store_id, act) as store:
         plan = deletion(store_id, chosen, store.at)

@@ -127,7 +127,7 @@ def _hold(store_id: str, item: Item, to: str, in_force: Holds) -> Hold | None:
 def move(store_id: str, chosen: Chosen, into: str, digest: str, act: Act) -> Done:
     """Apply the plan with this digest, all or nothing, except that items under a legal hold stay.
 
-    Raises NotDone, TooMuch, and ToolError for an archived store.
+    Raises ToolError if the store is archived. Also raises NotDone and TooMuch.
     """
     with tree.locked(store_id, act) as store:
         tree.require_active(store)

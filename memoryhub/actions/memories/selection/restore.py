@@ -142,8 +142,8 @@ def restore(store_id: str, thrown: Thrown, places: Mapping[str, str], digest: st
     """Apply the plan with this digest, all or nothing.
 
     If a path is taken, the path in `places` or the offered path is used. If `digest` is None, the plan is applied only
-    if every memory can go back to its former path. Raises NotDone, TooMuch, and ToolError for a limit, a legal hold or
-    an archived store.
+    if every memory can go back to its former path. Raises ToolError for a limit, a legal hold or an archived store.
+    Also raises NotDone and TooMuch.
     """
     with tree.locked(store_id, act) as store:
         tree.require_active(store)
