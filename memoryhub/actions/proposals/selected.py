@@ -12,9 +12,10 @@ from memoryhub.pure.text.hunks import hunks, with_some
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """A person's changes to proposed texts, by memory: numbers of left out hunks, and texts to use instead.
+    """A person's changes to proposed texts. `left_out` is {memory: the numbers of the hunks that are not to be merged}.
 
-    The numbers are those of `hunks`. If the person wrote a text for a memory, the memory's numbers are ignored.
+    The numbers are those of `hunks`. `texts` is {memory: the text that the person wrote instead}; for these memories,
+    `left_out` is ignored.
     """
 
     left_out: Mapping[str, Collection[int]] = field(default_factory=dict)

@@ -1,7 +1,7 @@
 """Certificates of retention. They show that nothing is left which a store's policies should have removed.
 
-Overdue items are counted in the same way as a run removes them. The oldest times are read from the rows, without the
-code of the runs.
+Overdue items are counted with the code of the runs. As a second proof, without this code, the times of the oldest data
+are read from the rows.
 """
 
 from collections import Counter
@@ -101,7 +101,8 @@ def _left(store_id: str, chooser: Chooser) -> int:
 def _oldest(store_id: str, chooser: Chooser) -> dict[str, dict[str, Any]]:
     """Return {policy: {"memories": number of memories to which it applies, "oldest": times}}.
 
-    `times` are the earliest moments since which such a memory is unread, unchanged, and in the store.
+    `times` are three moments: since when the memory has been unread that was read longest ago, and likewise for the
+    longest unchanged memory, and for the one that has been in the store for the longest time.
     """
     found: dict[str, list[datetime]] = {}
     counts: Counter[str] = Counter()

@@ -110,9 +110,9 @@ def rehearse(
 
 
 def by_then(items: Iterable[Item], rules: Rules, now: datetime) -> list[Item]:
-    """Return the items of a rehearsal as they will be at `rules.at`, with a run every hour from `now` on.
+    """Return the items of a rehearsal as of the future moment `rules.at`, as if there were a run every hour until then.
 
-    A memory that expires early enough is removed permanently by then.
+    A memory that expires so early that its grace ends before `rules.at` becomes a memory that is removed permanently.
     """
     policies, found = {policy.id: policy for policy in rules.policies}, list(items)
     ended: list[int] = []

@@ -252,7 +252,8 @@ def latest_redactions(chain_id: str, versions: dict[str, MemoryVersion], last: i
 
 
 def seal_of(version: MemoryVersion, redaction: str | None) -> str:
-    """Return the seal of a version. `redaction` is the commitment of its newest redaction at that time, or None."""
+    """Return the seal of a version. `redaction` is the commitment of its newest redaction by a removed entry (None:
+    there is none)."""
     values = [
         version.store_id,
         version.pk,

@@ -140,7 +140,7 @@ def end(store: Tree, memories: Collection[str]) -> None:
 
 
 def resume(store: Tree, versions: Sequence[str], memories: Collection[str]) -> None:
-    """Put assignments in force again that ended because of decisions about these versions.
+    """Resume the assignments that ended because of decisions about these versions.
 
     `memories` are the memories of the versions. Call it when the decisions are undone.
     """

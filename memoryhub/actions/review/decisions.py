@@ -220,8 +220,8 @@ def _approved(store: Tree, waiting: Sequence[tuple[str, str]], version: MemoryVe
 def reopen(store_id: str, seq: int, act: Act, *, but: Set[str] = frozenset(), only: str = "") -> Done | None:
     """Let the versions that the entry `seq` decided await review again. Return None if there are none.
 
-    Versions that were removed or decided again since then, and the versions and memories in `but`, do not change. If
-    `only` is the id of a version or a memory, no other version changes.
+    Versions that were removed or decided again since then do not change, and neither do the versions and memories in
+    `but`. If `only` is the id of a version or a memory, only this version or the versions of this memory change.
     """
     with tree.locked(store_id, act) as store:
         standing = _left(store_id, decided_by(store_id, seq))
@@ -258,7 +258,8 @@ def decided_by(store_id: str, seq: int) -> list[tuple[str, str]]:
 def flag(store_id: str, versions: Collection[str], act: Act, *, flagged: bool = True) -> Done | None:
     """Flag the memories of these versions, or remove their flags (`flagged` False).
 
-    The review of each memory names the newest of its given versions. Return None if nothing changes.
+    For each memory, a Review row records this; it names the newest of the memory's given versions. Return None if
+    nothing changes.
     """
     with tree.locked(store_id, act) as store:
         newest = _newest(store_id, versions)
@@ -293,11 +294,11 @@ def without_flags(store_id: str, versions: Collection[str]) -> dict[str, str]:
 
 
 def remove_flags_of(store: Tree, undos: Mapping[int, Collection[str]], *, but: Collection[str] = ()) -> list[str]:
-    """Remove the flags that the entries in `undos` set. `undos` is {seq: the memories in which the entry stays in
-    force}.
+    """Remove the flags that some entries set, and return the ids of the versions that these flags named.
 
-    Flags of those memories, of the memories in `but`, and of memories that were flagged again later stay. Return the
-    ids of the versions that the removed flags named; the entry of the transaction must name them.
+    `undos` is {seq of an entry: the memories in which the entry stays in force}. No flag is removed from these
+    memories, from the memories in `but`, and from memories that were flagged again later. The entry of the transaction
+    must name the returned versions.
     """
     put = {
         memory: (version, seq)

@@ -28,8 +28,8 @@ def of_store(store: MemoryStore) -> tuple[PathRule, ...]:
 def save(store_id: str, rules: Sequence[PathRule], expected: str, act: Act) -> None:
     """Replace the rules of a store. The entry has the rules before and after; without a change, nothing is written.
 
-    `expected` is the digest of the rules that the person saw. Raises BadRule, RulesChanged, ToolError if the store is
-    archived, and NoSuchStore.
+    `expected` is the digest of the rules that the person saw. Raises ToolError if the store is archived. Also raises
+    BadRule, RulesChanged and NoSuchStore.
     """
     require_valid(rules)
     with tree.locked(store_id, act) as store:
@@ -43,10 +43,10 @@ def save(store_id: str, rules: Sequence[PathRule], expected: str, act: Act) -> N
 
 
 def name_too(store_id: str, key: str, new: str, act: Act) -> None:
-    """Add, after each rule of a store that names a key, the same rule for the key `new`.
+    """Copy each rule of a store that names the key `key`: add after it the same rule for the key `new`.
 
-    Without such a rule, nothing is written. Raises BadRule if there would be too many rules, ToolError if the store is
-    archived, and NoSuchStore.
+    If no rule names `key`, nothing is written. Raises BadRule if there would be too many rules; ToolError if the store
+    is archived. Also raises NoSuchStore.
     """
     with tree.locked(store_id, act) as store:
         before = of_store(MemoryStore.objects.get(pk=store_id))

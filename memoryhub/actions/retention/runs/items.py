@@ -72,8 +72,8 @@ class Work:
     policies: Mapping[str, Policy]
 
     def act(self, policy: Policy | None) -> Act:
-        """Return an act of the policy or, if `policy` is None because the default grace ended, an act of the hub
-        itself."""
+        """Return an act of the policy. If `policy` is None, no policy asks for the removal, but the default grace has
+        ended: return an act of the hub itself."""
         actor = Actor.system("retention")
         if policy is not None:
             actor = Actor(ActorKind.POLICY.value, policy.id, policy.id, policy.name)

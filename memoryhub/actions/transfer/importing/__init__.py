@@ -68,8 +68,8 @@ def prepare(store_id: str, brought: Brought, place: str, act: Act) -> Import:
     """Store the content that was read, for an import under the directory `place`. Return the import.
 
     `step` makes its preview. The content is written in short transactions, with an entry at the end. Raises ToolError
-    for an archived store and an invalid place, and NoSuchStore. Raises Refused if MOST_OPEN imports are open, or if
-    someone has cancelled this import.
+    if the store is archived or the place is invalid; Refused if MOST_OPEN imports are open, or if someone has cancelled
+    this import. Also raises NoSuchStore.
     """
     place = "" if place.strip("/ ") == "" else paths.from_tool(paths.to_tool("/" + place.strip("/")))
     job = _arriving(store_id, brought, place, act)

@@ -15,7 +15,7 @@ from memoryhub.models import Import, ImportItem, ImportState
 def folder_of(job: Import) -> str:
     """Return the name of the folder that contains all files of an archive; "" if there is none.
 
-    The name is also "" if the import has more than plain files.
+    Also return "" if any item of the import is more than a file: if it has a history, or the id of a memory.
     """
     if job.source != "zip" or job.state != ImportState.PREVIEW:
         return ""
