@@ -50,9 +50,10 @@ class SessionStore(db.SessionStore):
     """The form that this request has spent; "" if none."""
 
     def spend(self, form: str) -> bool:
-        """Spend a form that may be sent only once, before its act. Return whether it was not spent before.
+        """Mark a form, which may be sent only once, as spent. Return False if it was spent before, otherwise True.
 
-        This is committed at once. Raises SessionInterrupted if the session has ended since the request began.
+        Call this before the act of the form; the mark is committed at once. Raises SessionInterrupted if the session
+        has ended since the request began.
         """
         with writing():
             row = self._locked()
@@ -64,7 +65,8 @@ class SessionStore(db.SessionStore):
         return True
 
     def give_back(self) -> None:
-        """Let the form that this request has spent be sent again, because the hub failed to do the act."""
+        """Remove the mark from the form that this request has spent, so that it can be sent again: the hub failed to do
+        its act."""
         form, self.spent = self.spent, ""
         if not form:
             return

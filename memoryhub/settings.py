@@ -106,8 +106,8 @@ def words(variable: str, default: str = "") -> list[str]:
 
 
 def limit_of(variable: str, default: int) -> int | None:
-    """Return a limit from the environment; None for `none`. For an invalid value it is the default; a system check
-    reports it."""
+    """Return a limit from the environment; None for `none`. For an invalid value, which a system check reports, return
+    the default."""
     value = os.environ.get(variable) or str(default)
     if value == "none":
         return None

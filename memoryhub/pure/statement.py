@@ -20,7 +20,7 @@ _HEAD = (
 
 @dataclass(slots=True)
 class EntryRange:
-    """The entries of one chain that a downloaded file has. With a filter, entries between the first and the last may be
+    """Which entries of one chain a downloaded file has. With a filter, entries between the first and the last may be
     missing."""
 
     count: int = 0

@@ -74,8 +74,8 @@ class Area:
 def tree(root: Directory, directories: Iterable[Directory], memories: Iterable[Memory]) -> Node:
     """Return the root with the directories and memories that have at least the share LEAST of its size.
 
-    In each directory, a rest replaces everything else. If a directory is too small, what is large enough in it is put
-    into the nearest directory above.
+    A directory or a memory is put into the nearest directory above it that is in the tree. In each directory, a rest
+    replaces everything else.
     """
     least = root.size * LEAST
     nodes = {"": Node("", root.size, root.count)}
@@ -143,7 +143,7 @@ def squarified(sizes: Sequence[float], box: Box) -> list[Box]:
 def _row(sizes: Sequence[float], start: int, side: float, scale: float) -> int:
     """Return the end of the row of rectangles that begins at `start`.
 
-    Rectangles are added to the row until the next one would make its longest and thinnest rectangle even thinner.
+    Rectangles are added to the row until one more would make the thinnest rectangle of the row thinner.
     """
     end, worst = start + 1, _worst(sizes[start : start + 1], side, scale)
     while end < len(sizes) and (longer := _worst(sizes[start : end + 1], side, scale)) <= worst:
@@ -152,7 +152,7 @@ def _row(sizes: Sequence[float], start: int, side: float, scale: float) -> int:
 
 
 def _worst(row: Sequence[float], side: float, scale: float) -> float:
-    """Return the ratio of the sides of the least square rectangle in a row. `side` is the length of the row."""
+    """Return how many times longer than wide the thinnest rectangle in a row is. `side` is the length of the row."""
     total = sum(row) * scale
     if total <= 0 or side <= 0:
         return 0.0

@@ -145,8 +145,8 @@ class Application:
                 await self._reading(body, body.drain())
 
     async def _is_welcome(self, environ: dict[str, Any], path: str) -> bool:
-        """Return whether to read the body of a program's request: if the key is valid, or if no operation of the API
-        has this address."""
+        """Return whether to read the body of a program's request. It is read if the key is valid, and also if no
+        operation of the API has this address."""
         if path.startswith(PREFIX) and find(path[len(PREFIX) :]) is None:
             return True
         keys, secret = self.django.keys, requests.secret_in(environ)
@@ -259,7 +259,7 @@ class Application:
     def _stop(self) -> None:
         """Begin the shutdown, once granian accepts no more connections.
 
-        Until all connections are closed after STOPPING_FOR seconds, threads may finish their answers.
+        Threads may finish their answers for STOPPING_FOR seconds. Then all connections are closed.
         """
         self.stopping = True
         self.loop.call_later(STOPPING_FOR, self.guard.cut, {"*"})

@@ -69,7 +69,7 @@ class Loop(asyncio.SelectorEventLoop):
     def call_soon(  # type: ignore[override]
         self, callback: Callable[..., Any], *args: Any, context: Context | None = None
     ) -> asyncio.Handle | None:
-        """Run the next steps of a request at once, if its future has just had its result or was cancelled."""
+        """Run the next steps of a request at once if the future for which it waits has its result or was cancelled."""
         if isinstance(callback, Steps):
             callback(*args)
             return None

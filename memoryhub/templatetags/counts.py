@@ -67,7 +67,8 @@ def _statement(everywhere: bool) -> tuple[sql.Statement, tuple[object, ...]]:
 
 
 def _counted(user: User) -> list[QuerySet[Any, Any]]:
-    """Return, in the order of the fields of Counts, a query of the rows that each number counts."""
+    """Return one query for each field of Counts, in the order of the fields. The number in the field is the number of
+    its rows."""
     stores = MemoryStore.objects.visible_to(user).order_by().values("pk")
     waiting = MemoryVersion.objects.unreviewed()
     if not user.is_superuser:

@@ -386,7 +386,7 @@ def nothing_to_restore() -> str:
 
 
 def lives_elsewhere(path: str, place: str) -> str:
-    """Return the API's error for the restore of a live memory to another path, which only a deleted memory can get."""
+    """Return the API's error for the restore of a live memory to another path: this needs a deleted memory."""
     return f"Error: Path {ROOT}{path} is not where the memory is, which is {ROOT}{place}: rename it instead"
 
 

@@ -29,7 +29,7 @@ def count_lines(text: str) -> int:
 def shown_lines(text: str) -> int:
     """Return the number of lines that a view shows.
 
-    A final LF is followed by an empty line, and the empty text has one line.
+    The empty text has one line. A text that ends with LF has one more line than LFs: an empty line at its end.
     """
     return text.count("\n") + 1
 

@@ -30,8 +30,8 @@ class Policy:
     """How long memories whose path matches `pattern` are kept. A rule that is None does not apply.
 
     Without a `store`, the policy is the hub's. With `keeps_approved`, a memory does not expire if a person wrote or
-    approved its newest version. With `expires_together`, a memory expires when all of the `expire_…` rules are due,
-    otherwise when the first of them is.
+    approved its newest version. With `expires_together`, a memory expires when all `expire_…` rules of the policy are
+    due; without it, when the first of them is due.
     """
 
     id: str
@@ -74,8 +74,11 @@ class Policy:
 
     @property
     def specificity(self) -> tuple[bool, int, int, str]:
-        """Return a key that sorts the most specific policy first: a store's before the hub's, then by literal start,
-        then by literal length."""
+        """Return a key that sorts the most specific policy first.
+
+        A policy of a store comes before one of the hub, then the pattern with the longer text before its first `*`,
+        then the pattern with more characters that are not `*`.
+        """
         literal = self.pattern.replace("*", "")
         return self.store is None, -len(self.pattern.split("*", 1)[0]), -len(literal), self.pattern
 
@@ -83,8 +86,9 @@ class Policy:
 class Cutoffs(NamedTuple):
     """Moments by which a policy decides whether a memory is due (None: the policy has no such rule).
 
-    By its rules, a memory is due if it was last read at or before `unread`, last changed at or before `unchanged`, or
-    created at or before `older`. With `together`, all rules of the policy must say so; otherwise one is enough.
+    A memory is due if it was last read at or before `unread`, last changed at or before `unchanged`, or created at or
+    before `older`. With `together`, a memory must fulfil each of these conditions that the policy has; otherwise one is
+    enough.
     """
 
     unread: datetime | None
@@ -116,7 +120,8 @@ class Facts(NamedTuple):
     """The facts about a memory. With `deleted_at`, the memory is in the trash; with `expired`, a retention run put it
     there.
 
-    `approved`: a person wrote or approved its newest version. This is used only for a memory that is not in the trash.
+    `approved`: a person wrote or approved its newest version. `approved` is used only for a memory that is not in the
+    trash.
     """
 
     path: str
@@ -171,7 +176,10 @@ class Chooser:
         return None
 
     def _look_at(self, directory: str) -> list[tuple[Policy, Matcher, int]]:
-        """Return (policy, matcher, positions) of each policy that can match in a directory, the most specific first."""
+        """Return (policy, matcher, positions) of each policy that can match in a directory, the most specific first.
+
+        The positions are those of the Matcher after the names of the directory.
+        """
         found: list[tuple[Policy, Matcher, int]] = []
         for policy, matcher in self._ready:
             states = matcher.in_directory(directory)
@@ -203,7 +211,8 @@ class Candidate:
     """A policy, whether it matches a path, whether it wins over all other policies, and why.
 
     `why` is `wins`, `paused` (it wins, but does nothing), `no_match`, or why the winner is more specific: `store` (a
-    store's policy, not the hub's), `start` (a longer literal start), `literal` (more literal characters) or `order`.
+    store's policy, not the hub's), `start` (a longer literal start), `literal` (more literal characters) or `order`
+    (the first of equal ones in alphabetical order).
     """
 
     policy: Policy
@@ -279,8 +288,8 @@ def _purge(policy: Policy | None, facts: Facts, deleted_at: datetime) -> Due | N
 
 
 class VersionFacts(NamedTuple):
-    """The facts about a memory version. `awaits_review`: it awaits review, or an open proposal was made when it was the
-    newest."""
+    """The facts about a memory version. `awaits_review`: the version awaits review, or an open proposal is based on
+    it."""
 
     id: str
     number: int
@@ -306,10 +315,10 @@ def removable(policy: Policy, versions: Sequence[VersionFacts], now: datetime) -
 
 
 def pruned_since(policy: Policy, newest: VersionFacts, moments: Mapping[int, datetime]) -> tuple[datetime, datetime]:
-    """Return (since, due) for `newest`, the newest version that the policy removes.
+    """Return (since, due) for `newest`, the newest of the versions that the policy removes.
 
-    `since` is the moment from which the rule counts, `due` the moment from which the version may be removed. `moments`
-    is {version number: moment}.
+    `since` is the moment from which the policy counts, `due` the moment from which `newest` may be removed. `moments`
+    is {version number: when the version was made}.
     """
     superseded = moments.get(newest.number + (policy.keep_versions or 1), newest.created_at)
     if policy.keep_version_days is None:

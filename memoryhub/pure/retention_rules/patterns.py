@@ -113,13 +113,13 @@ class Matcher:
         )
 
     def last_names(self, states: int) -> list[str]:
-        """Return the names of the pattern, perhaps with `*`, that may match the last name of a path after the positions
-        in `states`."""
+        """Return a list with the last name of the pattern, which may contain `*`, if this name is the next to match
+        after the positions in `states`. Otherwise return an empty list."""
         return self.names[-1:] if self.names and states >> len(self.names) - 1 & 1 else []
 
     def accepts(self, states: int, name: str) -> bool:
-        """Return whether the pattern matches if `name`, after the positions in `states`, is the last name of the
-        path."""
+        """Return whether the pattern matches a path whose last name is `name`, and whose names before it led to the
+        positions in `states`."""
         return bool(self.after(states, name) & self.end)
 
     def matches(self, path: str) -> bool:

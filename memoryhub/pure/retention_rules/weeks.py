@@ -61,7 +61,8 @@ def coming(at: datetime, weeks: int) -> list[Week]:
 
 
 def first_due(policy: Policy, history: History) -> Due | None:
-    """Return when, and by which rule, a policy that was always in force would first have moved a memory to the trash.
+    """Return when, and by which rule, a policy would first have moved a memory to the trash if it had always been in
+    force.
 
     Return None if never.
     """

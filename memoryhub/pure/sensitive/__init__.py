@@ -200,7 +200,8 @@ def line_of(text: str, position: int) -> int:
 
 
 def _united(spans: list[Span]) -> list[Span]:
-    """Join spans that overlap into one span, of the most certain of their kinds. So no part of a finding is lost."""
+    """Join overlapping spans into one span. Its kind is the most certain of their kinds. So no part of a finding is
+    lost."""
     united: list[Span] = []
     for span in sorted(spans):
         if united and span.start < united[-1].end:
@@ -213,8 +214,7 @@ def _united(spans: list[Span]) -> list[Span]:
 
 
 def _outside(values: list[Span], poison: list[Span], text: str) -> Iterator[Span]:
-    """Yield those parts of signs of poisoning that are outside secrets and personal data, so that neither hides the
-    other."""
+    """Yield those parts of the signs of poisoning (`poison`) that overlap no secret and no personal data (`values`)."""
     at = 0
     for span in poison:
         start = span.start

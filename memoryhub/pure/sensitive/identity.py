@@ -91,10 +91,11 @@ _END = "(?![0-9A-Za-z_-])"
 
 
 def _any_of(forms: Sequence[Form]) -> tuple[str, tuple[Check, ...]]:
-    """Return one regular expression for all these forms, and the checks of its groups, in order.
+    """Return one regular expression for all these forms, and the check of each of its groups, in the order of the
+    groups.
 
-    The last group that took part in a match ends where the number ends. Digits with which several forms begin are
-    compared once.
+    The last group that took part in a match ends where the number ends. Several forms begin with the same digits: these
+    are compared only once.
     """
     starts = {
         start: [form for form in forms if form.shape.startswith(start)] for start in (r"\d{6}", r"\d{3}", r"\d\d")
@@ -160,7 +161,7 @@ def _starts(written: str) -> list[bytes]:
 
 
 def _starts_of_name(name: str) -> frozenset[bytes]:
-    """Return what `_starts` has for every text in which this name occurs."""
+    """Return the items that are in the result of `_starts` for every text that contains this name."""
     first, *others = _starts(name)
     kept = (start for start in others if len(start) in (0, START) or not name.endswith(start.decode()))
     return frozenset([first, *kept])

@@ -126,8 +126,8 @@ LONGEST_BEFORE_MARK = 63
 
 
 def _by_first_letter(shapes: Iterable[str]) -> str:
-    """Return one pattern of all shapes, in groups by the letter with which they begin, because most letters begin no
-    key."""
+    """Return one pattern of all shapes, grouped by their first letter. With it, a search is quick, because most letters
+    begin no key."""
     groups: dict[str, list[str]] = {}
     for shape in shapes:
         groups.setdefault(shape[0] if shape[0].isalnum() else "", []).append(shape)

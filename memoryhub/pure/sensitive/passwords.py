@@ -47,10 +47,10 @@ Pattern = tuple[str, re.Pattern[str], str]
 
 
 def _by_least_mark(keywords: Iterable[Pattern]) -> list[tuple[str, list[Pattern]]]:
-    """Return (mark, keywords) for groups of keywords.
+    """Return (mark, keywords) for groups of keywords. A text that does not contain the mark of a group contains none of
+    its keywords.
 
-    Each keyword is in the group of the shortest mark that its own mark contains. So a text without the mark of a group
-    has no keyword of the group.
+    A keyword is in the group of the shortest mark that is contained in the keyword's own mark.
     """
     marks = {mark for mark, _, _ in keywords}
     groups: dict[str, list[Pattern]] = {}
@@ -153,8 +153,8 @@ def _begins_well(text: Text, keyword: Keyword) -> Keyword | None:
 def _named_key(text: Text, keyword: Keyword, *, joined: bool) -> Keyword | None:
     """Return the keyword `key` if a word of _KEY_BEFORE is before it, as in `api key`.
 
-    If another word is `joined` to the keyword, return the keyword with the sort NAMED: its value must look random.
-    Otherwise return None.
+    If another word is `joined` to the keyword, return the keyword with the sort NAMED: a value after it must look
+    random to be a secret. Otherwise return None.
     """
     start = keyword.start
     if text.low[max(0, start - 11) : start].rstrip(" _-").endswith(_KEY_BEFORE):
@@ -172,7 +172,8 @@ def _is_public(text: Text, keyword: Keyword) -> bool:
 
 
 def _after_keywords(text: Text) -> Iterator[Place]:
-    """Yield the places of the values that follow keywords, with work of at most a few lengths of the text.
+    """Yield the places of the values that follow keywords. Even in the worst case, only a few times the length of the
+    text is examined.
 
     A possible value can contain further keywords, so some parts are examined more than once. When about the length of
     the text has been examined, values end at the next keyword.

@@ -175,7 +175,7 @@ def _cards_in_lines(text: Text) -> Iterator[Place]:
 
 
 def _fits_card(digits: str) -> bool:
-    """Return whether a card may have these digits, by how many there are and by the first of them."""
+    """Return whether a card may have these digits, judged by their number and by the first of them."""
     if len(digits) < 14:
         return _MAESTRO.match(digits) is not None
     return (len(digits) in (15, 16) or digits[0] in "3456") and len(set(digits)) > 1
@@ -292,6 +292,6 @@ def _named_phone(text: Text, number: Number) -> Place | None:
 
 
 def _is_international(written: str, digits: int) -> bool:
-    """Return whether a number with a country code has the right number of digits: eight to fifteen, or at least ten
-    without groups."""
+    """Return whether a number with a country code has the right number of digits: eight to fifteen if it is written in
+    groups, otherwise ten to fifteen."""
     return 8 <= digits <= 15 and written[0] != "0" and (digits >= 10 or not written.isdigit())

@@ -130,8 +130,8 @@ def invisible(text: Text) -> Iterator[Place]:
 
 
 def role_tags(text: Text) -> Iterator[Place]:
-    """Yield the places of tags that separate the speakers of a conversation, and of lines that begin with the name of a
-    speaker and an order."""
+    """Yield the places of tags that separate the speakers of a conversation, and of line beginnings that name a speaker
+    and then give an order, as `system: ignore`."""
     low = text.low
     beginnings = sum(map(low.count, "<[#"))
     text.spend(beginnings // 12)

@@ -119,7 +119,8 @@ def _is_header(text: Text, part: str) -> bool:
 
 
 def url_credentials(text: Text) -> Iterator[Place]:
-    """Yield the place of the password in a URL, or of a token that is in place of the password."""
+    """Yield the place of the password in a URL, as in `://user:password@`, or of a token that is alone there, as in
+    `://token@`."""
     position = text.text.find("://") if "@" in text.text else -1
     while position >= 0:
         text.spend(4)

@@ -101,7 +101,7 @@ def _says_something_else(given: Given) -> bool:
 def is_token(value: str) -> bool:
     """Return whether a value mixes letters and digits within its words.
 
-    `db-credentials-2` and paths do not: they are names, not secrets.
+    `db-credentials-2` does not mix them, nor do paths: they are names, not secrets.
     """
     if value.isalnum() and value.isascii():
         return len(value) >= 8 and _MIXED_PART.search(value) is not None
@@ -146,7 +146,7 @@ def _is_password(given: Given) -> bool:
 def _is_word_as_password(given: Given) -> bool:
     """Return whether a value without digits is a password.
 
-    It is one word that stands alone and does not describe a password, or a phrase of at least four words.
+    It must be either one word that stands alone and does not describe a password, or a phrase of at least four words.
     """
     value = given.value.lower()
     if not value.isalpha() or _WORD_ENDING.search(value) or _IS_NAMED_ONLY.search(value):
@@ -157,7 +157,7 @@ def _is_word_as_password(given: Given) -> bool:
 def _stands_out(given: Given) -> bool:
     """Return whether a value is surely meant as a secret although only a space separates it from its keyword.
 
-    It has both letters and digits.
+    Such a value must have both letters and digits.
     """
     value = given.value
     return given.ends and len(value) >= 6 and any(map(str.isdigit, value)) and any(map(str.isalpha, value))

@@ -19,8 +19,8 @@ TextOf = Callable[[str], str]
 class Version:
     """A version, as blame needs it. `text` is the id of its text; None if the text is redacted.
 
-    If the version undid something, `back` are the ids of the older texts from which it took lines back: the texts just
-    before the changes that it undid. Versions that only deleted the memory are left out.
+    If the version undid changes, it took lines back from the texts before these changes: `back` are the ids of these
+    older texts. Versions that only deleted the memory are left out.
     """
 
     number: int
@@ -32,8 +32,9 @@ class Origin(NamedTuple):
     """Where a line comes from. Version `number` introduced it, as its line `line`.
 
     The previous text is that of version `older` (0: there is none). In that text, the line was inserted at line
-    `before` or just after it. If texts between these two versions are redacted, any version from `since` on may have
-    introduced the line. `known` is false if a version earlier than the examined versions may have introduced it.
+    `before` or just after it. If texts between the versions `older` and `number` are redacted, any version from `since`
+    to `number` may have introduced the line. `known` is false if a version earlier than the examined versions may have
+    introduced it.
     """
 
     number: int
@@ -90,11 +91,11 @@ def _taken_back(
     text_of: TextOf,
     work: Work,
 ) -> Iterator[tuple[int, list[int]]]:
-    """Yield (place, lines taken) for each (id, place) in `older`: `text` took these lines back from that older text.
+    """Yield (place, lines) for each older text in `older`, a list of (id, place), from which `text` took lines back.
 
-    For each line of the older text, the yielded list has the number of the line in `text` (-1: not taken). Only lines
-    in `areas` can be taken back. Those that were become -1 in the argument `lines`, so that they are not searched for
-    again.
+    The argument `lines` has the number in the last version of each line of `text` (-1: not searched for). The yielded
+    lines are the same for the older text. Only lines in `areas` can be taken back. A line that was taken back becomes
+    -1 in the argument `lines`, so that it is not searched for again.
     """
     added = [line for area in areas for line in range(area[2], area[3]) if lines[line] >= 0]
     for id, place in older:

@@ -122,10 +122,10 @@ def as_value(value: str) -> str:
 
 
 def understood(words: Sequence[Word], keys: Container[str], names: Names, verbs: Verbs) -> list[Word | Term]:
-    """Return the words in order, with filters in place of the phrases that mean one.
+    """Return the words in order, with a filter in place of each phrase that means one.
 
-    Only phrases whose key is in `keys` are understood, and nothing in quotes. A verb before “by” that is not in `verbs`
-    remains a word.
+    A phrase whose filter has a key that is not in `keys` remains as it is, and so does a phrase in quotes. A verb
+    before “by” that is not in `verbs` remains a word.
     """
     parts: list[Word | Term] = []
     at = 0

@@ -77,7 +77,8 @@ def pieces(line: str) -> Iterator[str]:
 
 
 def begins(character: str) -> bool:
-    """Return whether a character begins a piece: it never joins the character before it, as marks do."""
+    """Return whether a character begins a piece: it never joins the character before it. Marks, for example, do join
+    it."""
     if character < "\u0300":
         return True
     first = unicodedata.normalize("NFKD", character)[0]

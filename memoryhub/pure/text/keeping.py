@@ -130,10 +130,9 @@ def is_cut(kept: str) -> bool:
 
 
 def size_of_cut(kept: str, in_part: bool) -> str | None:
-    """Return the size in bytes of the whole answer of which the stored one is the beginning; None if it is stored
-    whole.
+    """Return the size in bytes that a stored answer had before it was cut; None if it is stored whole.
 
-    `in_part`: the input of the call is kept in part. Only then is the answer of a refused call cut.
+    `in_part`: the input of the call is kept in part. The answer of a refused call is cut only in this case.
     """
     end = _END.search(kept) if len(kept) > _LEAST else None
     return end[1] if end and (in_part or kept[end.start() - 1] == "\n") else None

@@ -35,7 +35,8 @@ def lean(input: str, text: str) -> str:
 def whole(value: str) -> str:
     """Return the whole input of an entry.
 
-    `value` is the stored input. If it has a mark, BREAK and the text of the version follow it.
+    `value` is the stored input. If the stored input has a mark, BREAK and the text of the memory version are appended
+    to it in `value`.
     """
     stored = _STORED.match(value) if value.startswith(MARK) else None
     if stored is None:

@@ -67,9 +67,9 @@ class Merge:
 
 
 def merge(base: str, mine: str, theirs: str, *, work: Work | None = None) -> Merge:
-    """Return the changes of both sides in one text.
+    """Return the Merge of the changes that both sides made to the base.
 
-    The cost of matching lines is taken from `work`. If one side is the base, nothing is compared.
+    The cost of matching lines is taken from `work`. If a side is equal to the base, nothing is compared.
     """
     if base in (mine, theirs):
         only = theirs if mine == base else mine
@@ -134,7 +134,7 @@ def mark_for(*texts: str) -> int:
 
 
 def unmarked(text: str, mark: int) -> Merge:
-    """Return the Merge that a text shows, which `Merge.marked` wrote with markers of the length `mark`.
+    """Return the Merge for a text that `Merge.marked` wrote with markers of the length `mark`.
 
     The text may have been edited since then: only conflicts with all four markers count.
     """

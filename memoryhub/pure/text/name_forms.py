@@ -20,8 +20,9 @@ _AS = {"æ": "a", "œ": "o"}
 class NameForms:
     """The other forms of the given texts.
 
-    `ä`, `ae` and `a` are alike, as are `å` and `aa`, `ö`, `ø` and `oe`, `ü` and `ue`. Two or three words are searched
-    in each order in which a family name is before or after the others.
+    `ä`, `ae` and `a` are alike, as are `å` and `aa`, `ö`, `ø` and `oe`, `ü` and `ue`. A name of two or three words is
+    searched also with its family name moved to the other end. The family name is the first word, the last one, or the
+    last two.
     """
 
     def __init__(self, texts: Iterable[str]) -> None:

@@ -159,7 +159,8 @@ def shifted(spans: Iterable[Span], text: str, masked: Sequence[Span]) -> list[Sp
 
 
 def _with_feed(start: int, end: int) -> Place:
-    """Return a stretch with the line feed before it, which shows that the text does not begin there."""
+    """Return a stretch extended by the line feed before it: by this, a search sees that the text does not begin
+    there."""
     return max(0, start - 1), end
 
 

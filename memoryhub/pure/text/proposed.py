@@ -274,9 +274,11 @@ def _is_in(edit: Edit, near: Sequence[Edit], over: Sequence[Edit]) -> bool:
 
 
 def _is_about(asked: Edits, there: Edit, own: Iterable[Edit], edit: Edit) -> bool:
-    """Return whether the edits `asked`, which an agent wished, are about `edit`, a change by others.
+    """Return whether one of the edits `asked`, which an agent wished, is at the lines that others wrote with the edit
+    `edit`.
 
-    `own` are edits of the same text as `edit`. `there` is the place of `edit` in the text after the change.
+    `there` is the place of these lines. An edit that only touches them counts if no edit of `own`, which are edits of
+    the same text as `edit`, overlaps `edit`. It also counts if it adds lines where `edit` only removed lines.
     """
     first, end = there.first, there.first + len(there.lines)
     is_free = not any(edit.overlaps(one) for one in own)

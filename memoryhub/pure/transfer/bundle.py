@@ -59,7 +59,8 @@ class BundledComment:
 class BundledThread:
     """A conversation about a memory, oldest comment first.
 
-    It is about the lines `first` to `last` of version `number` or, if both are None, about the memory as a whole.
+    It is about the lines `first` to `last` of version `number`. If `first` and `last` are None, it is about the memory
+    as a whole.
     """
 
     number: int
@@ -87,10 +88,9 @@ class BundledMemory:
 class BundledTalk:
     """A conversation about a proposal, oldest comment first.
 
-    It is about a `line` that the proposal changes in one memory or, if `change` is None, about the proposal as a whole.
-    `change` is the number of a change of this memory, from 1. The line is in the text before the changes (`old`) or in
-    the proposed text. Both texts were made from the version `base` (None: there was none) and the changes up to
-    `number`.
+    If `change` is None, it is about the proposal as a whole. Otherwise it is about the line `line` of the memory that
+    the change number `change` (from 1) changes. With `old`, this line is in the text before the changes; without it, in
+    the proposed text: the text of the version `base` (None: there was none) after the changes up to `number`.
     """
 
     change: int | None
@@ -106,9 +106,10 @@ class BundledTalk:
 class BundledOutcome:
     """The outcome of one change after a decision.
 
-    `outcome` is one of OUTCOMES for its memory. It is None if the memory already had the change, or if the outcome is
-    not known. `edited`: the person wrote another text for the memory. `replaced` says how much of this change later
-    changes replaced: "whole", "part" or None. `became` is the version that the merge made.
+    `outcome` is what the decision did to the memory of the change: one of OUTCOMES. It is None if the memory already
+    had the change, or if the outcome is not known. `edited`: the person wrote another text for the memory. `replaced`
+    says how much of this change was replaced by later changes: "whole", "part" or None. `became` is the version that
+    the merge made.
     """
 
     outcome: str | None = None

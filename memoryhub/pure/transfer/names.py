@@ -41,9 +41,9 @@ def escape(character: str) -> str:
 
 
 def escape_obeyed(name: str, directory: str = "") -> str:
-    """Return a name in which those characters are escaped for which a program would obey it.
+    """Return a name with escapes in place of the characters because of which a program would obey the name.
 
-    Escapes that were made before can be the reason: `:~1` has become `%3A~1`, the form of a short name of Windows.
+    Escapes that were made before can cause this: `:~1` becomes `%3A~1`, which has the form of a short name of Windows.
     """
     obeyed = obeyed_names.to_escape(name, directory)
     return "".join(escape(character) if at in obeyed else character for at, character in enumerate(name))

@@ -120,7 +120,7 @@ def require_apart(names: Iterable[str]) -> None:
 
 
 def refusal_of(path: str) -> str | None:
-    """Return why no memory can have this path, which is in the API's form. None if a memory can have it."""
+    """Return why no memory can have `path`, a path in the API's form. None if a memory can have it."""
     try:
         accepted = paths.from_tool(paths.to_tool(path), creates=True)
     except ToolError as error:
@@ -153,10 +153,10 @@ def why_no_text(content: bytes) -> str:
 def memories_of(
     texts: Iterable[tuple[str, bytes]], exported: Container[str] = ()
 ) -> tuple[tuple[BundledMemory, ...], tuple[Left, ...]]:
-    """Return the memories made of `texts`, which are (place, bytes), and those of the texts that cannot become a
-    memory.
+    """Return the memories that are made of `texts`, and a Left for each text that cannot become a memory.
 
-    `exported` are the paths of memories that an export lists. None of these counts as a marker of the SDK.
+    `texts` are (place, bytes). `exported` are the paths of memories that an export lists. None of these counts as a
+    marker of the SDK.
     """
     memories: list[BundledMemory] = []
     left: list[Left] = []

@@ -9,8 +9,8 @@ from memoryhub.pure.transfer.tree_read import DEFAULT, Exclude
 
 
 def read(data: Data, name: str, bounds: Bounds, only_memory_files: bool = False, exclude: Exclude = DEFAULT) -> Read:
-    """Return the memories in imported bytes, whose format is recognised by the content first, then by `name`. Raises
-    Refused.
+    """Return the memories in imported bytes. Their format is recognised by the content or, failing that, by `name`.
+    Raises Refused.
 
     `only_memory_files` and `exclude` choose among the texts of an archive or a git stream.
     """

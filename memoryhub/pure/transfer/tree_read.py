@@ -43,7 +43,7 @@ class Exclude:
     kept: frozenset[str] = frozenset()
 
     def except_for(self, places: frozenset[str]) -> "Exclude":
-        """Return the same exclusions, except that their patterns of NEVER exclude none of `places`."""
+        """Return exclusions that do not apply the patterns of NEVER to `places`, and are the same in all else."""
         asked = Exclude(tuple(pattern for pattern in self.patterns if pattern not in NEVER))
         kept = {place for place in places if not asked.has(place)}
         above = {place[:end] for place in kept for end, character in enumerate(place) if character == "/"}
@@ -107,8 +107,8 @@ def excluded(count: int) -> tuple[Left, ...]:
 def read_archive(data: Data, bounds: Bounds, only_memory_files: bool = False, exclude: Exclude = DEFAULT) -> Read:
     """Return the memories of a ZIP archive; with `only_memory_files`, only those of coding agents.
 
-    Without it, the memories of an unchanged export come with their history, and nothing of an export is excluded.
-    Raises Refused.
+    Without `only_memory_files`, the memories of an unchanged export come with their history, and nothing of an export
+    is excluded. Raises Refused.
     """
     archive = archive_read.Archive(data, bounds)
     is_export = MANIFEST in archive.places and not only_memory_files
@@ -118,7 +118,8 @@ def read_archive(data: Data, bounds: Bounds, only_memory_files: bool = False, ex
 
 
 def read_texts(texts: dict[str, bytes], bounds: Bounds, only_memory_files: bool, source: str) -> Read:
-    """Return the memories in `texts`, {place: bytes}. `texts` is emptied on the way, so that no text is loaded twice.
+    """Return the memories in `texts`, {place: bytes}. Each text is removed from `texts` when it is read, to save
+    memory.
 
     If `texts` is a hub's export, the paths of the memories come from its manifest.
     """

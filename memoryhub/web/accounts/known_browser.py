@@ -31,7 +31,7 @@ def begin(sender: object, request: Request, user: User, **_: Any) -> None:
 def used(request: Request) -> BrowserSession | None:
     """Record that a signed-in browser was used, and return its row.
 
-    Return None if the person is signed out, because the row has ended or the password has changed.
+    Return None if the row has ended or the password has changed: the person is then signed out.
     """
     at = timezone.now()
     row = browsers.of(request.session.get(MARK, ""), request.session[SESSION_KEY], at)

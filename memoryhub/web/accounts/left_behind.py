@@ -84,7 +84,8 @@ def left_behind(user: User, at: datetime) -> LeftBehind:
 
 
 def left_in(store: MemoryStore, user: User, role: Role | None) -> LeftBehind:
-    """Return the open work in a memory store of a member who is to get the role `role` there; None means no role."""
+    """Return the open work that a member leaves behind in a memory store by getting the role `role` there (None: no
+    role)."""
     stays = user.is_superuser or (role is not None and role in assignments.ROLES)
     return _left_in([] if stays else [store.pk], user)
 

@@ -79,7 +79,8 @@ class Archive:
 def _require_all(entries: list[Entry], bounds: Bounds) -> None:
     """Raise Refused if the entries are more or larger than `bounds` allow, or if a place is not allowed.
 
-    Each entry must be a file or a directory, and no two entries may have places that cannot be beside each other.
+    Each entry must be a file or a directory. No place may occur twice, or be both a file and a directory of another
+    entry.
     """
     if len(entries) > bounds.entries + OWN_ENTRIES:
         raise Refused(f"The archive has {len(entries):,} entries; at most {bounds.entries:,} are allowed.")

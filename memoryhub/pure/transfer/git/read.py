@@ -53,7 +53,8 @@ def read(data: Data, bounds: Bounds, only_memory_files: bool = False, exclude: E
 
 
 def _chosen(told: list[_FoundMemory], only_memory_files: bool, exclude: Exclude) -> list[_FoundMemory]:
-    """Return those of the texts `told` that are imported, chosen by their paths: no hub wrote their stream."""
+    """Return those of the texts `told` that are imported. They are chosen by their paths, because no hub wrote the
+    stream."""
     kept = [one for one in told if not exclude.has(one.path[1:])]
     taken = frozenset(tree_read.chosen({one.path[1:] for one in kept}, only_memory_files))
     for one in kept:
@@ -197,8 +198,8 @@ class _Stream:
     def _changes(self, commit: Commit, *, tells: bool) -> None:
         """Read all changes of a commit.
 
-        In the hub's own stream (`tells` is false), only written texts are used: the trailers contain all other facts. A
-        commit that begins with `deleteall` names all texts that it has: all others are removed at its end.
+        In the hub's own stream (`tells` is false), only written texts are used: the trailers contain all other facts.
+        If a commit has a `deleteall`, the texts that it does not name after this are removed at its end.
         """
         named: set[str] | None = None
         while (line := self.lines.peek()) is not None:

@@ -74,8 +74,8 @@ class Lines:
 def unquoted(rest: bytes, *, ends: bytes = b"") -> tuple[str, bytes]:
     """Return (path, the bytes after it).
 
-    The path is either in quotes as git writes them, or it ends at `ends` or, if `ends` is empty, at the end of the
-    line.
+    The path may be in quotes, as git writes them. Without quotes, it ends at `ends`; if `ends` is empty, it ends at the
+    end of the line.
     """
     match = _QUOTED.match(rest)
     if match is not None and len(match[1]) > _MOST_QUOTED:

@@ -1,4 +1,4 @@
-"""Passkeys (WebAuthn): a person adds one, signs in with one, or proves again with one who they are.
+"""Passkeys (WebAuthn): a person adds a passkey, signs in with it, or uses it to prove again who they are.
 
 The browser gets a challenge in a signed cookie; the signature of the passkey is checked against this challenge and
 against the address of the hub. Each answer counts once. A passkey asks its person for a PIN or a finger, so it counts
