@@ -298,7 +298,8 @@ def _asked(url: str, body: bytes | None, headers: dict[str, str]) -> dict[str, A
 def _read(request: urllib.request.Request) -> bytes:
     """Return the answer to a request.
 
-    Raises TimeoutError unless all of the answer arrives within WHOLE seconds; an error while reading is raised too.
+    Raises TimeoutError if the whole answer does not arrive within WHOLE seconds. Raises any other error that occurs
+    while it is read.
     """
     came: queue.SimpleQueue[bytes | Exception] = queue.SimpleQueue()
     end = time.monotonic() + WHOLE

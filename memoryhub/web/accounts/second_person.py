@@ -74,8 +74,8 @@ def rows_of(found: list[ActRequest], at: datetime) -> list[Row]:
 
 
 def _subject(request: ActRequest) -> str:
-    """Return the subject of a request whose act belongs to no memory store: the text of the first pair of its words.
-    Return "" if the words were deleted, or if the act erases texts."""
+    """Return the subject of a request whose act belongs to no memory store: the first value among the words that
+    describe the act. Return "" if the words were deleted, or if the act erases texts."""
     # texts to erase are shown only on the page of the request
     content = actions.content_of(request) if request.act != "erase" else None
     return str(content.words[0][1]) if content and content.words else ""
@@ -140,8 +140,8 @@ def _page(request: Request, found: ActRequest, form: AnswerForm) -> HttpResponse
 
 
 def _hidden(content: Content | None) -> list[tuple[str, str]]:
-    """Return the fields (name, value) of the form with which the act was requested. The page of the allowed request
-    sends them again."""
+    """Return the fields (name, value) of the form with which the act was requested. Once the request is allowed, its
+    page sends them again."""
     return [(name, value) for name, values in content.fields for value in values] if content else []
 
 

@@ -45,7 +45,8 @@ class AgentForm(forms.Form):
 class KeyForm(forms.Form):
     """The fields of every key: a name, an access level and an expiry date.
 
-    `further` are the fields behind “More”; `defaults` describes their effect if they are left empty.
+    `further` are the fields behind “More”. `defaults` is a sentence on what is possible there, and on what applies if
+    these fields are left empty.
     """
 
     further: tuple[str, ...] = ("expires_on",)

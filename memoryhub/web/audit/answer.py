@@ -92,7 +92,7 @@ def _seen(entry: AuditEntry, version: MemoryVersion | None, text: str, entries: 
 def fits(entry: AuditEntry, field: str, value: str | None) -> bool:
     """Return whether `value` was the value of `field` when the entry was written.
 
-    The entry's commitment to the field proves this. None matches only if the field had no value.
+    The entry's commitment to the field proves this. A `value` of None is right only if the field had no value.
     """
     proof = proofs.read(entry)
     if value is None or field not in proof.salts:

@@ -244,8 +244,10 @@ def _path(value: str | None, chains: Sequence[str]) -> str | None:
 
 
 def place_of(path: str, chains: Sequence[str]) -> str:
-    """Return `path` with a final slash if it names only a directory in `chains`, and without it if it names only a
-    memory. A path at which there was never anything, or both, is returned unchanged."""
+    """Return `path`, which may end with a slash to mean a directory.
+
+    The slash is left out if only memories in `chains`, and no directory, ever had this path.
+    """
     name = path.rstrip("/")
     if not name:
         return path

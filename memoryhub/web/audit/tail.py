@@ -35,8 +35,8 @@ seq of the first of them."""
 def new_entries(request: Request, store: MemoryStore) -> HttpResponse:
     """Answer with a store's newest entries that match the page's filters, as table rows; 204 if there are none.
 
-    `after` in the URL is the last seq that the page knows; without `after`, only the value of `after` for the next
-    request is sent. With `brief`, only the number of entries is sent.
+    `after` in the URL is the last seq that the page knows. A request without `after` gets no entries, only the seq to
+    send as `after` the next time. With `brief`, only the number of entries is sent.
     """
     after, last = _number(request, "after"), heads([store.id]).get(store.id, 0)
     if after is None or after >= last:

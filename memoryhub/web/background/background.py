@@ -148,7 +148,7 @@ def rows(now: datetime) -> list[Row]:
 
 
 def lasting(now: datetime) -> list[Lasting]:
-    """Return the alarms of the moment `now`, even those about which no message was sent because they are too new."""
+    """Return the current alarms, also those that are too new for a message about them."""
     keys = [key.partition(" ") for key in alarms.lasting(now)]
     webhooks = Webhook.objects.in_bulk([subject for kind, _space, subject in keys if kind == alarms.WEBHOOK])
     shown = []

@@ -175,7 +175,7 @@ class StartForm(forms.Form):
         return seq
 
     def _check_model(self, model: ClaudeModel, given: dict[str, Any]) -> None:
-        """Add an error for each option that the model does not have."""
+        """Add an error for each chosen option that the model does not support."""
         edits: Any = model.edits
         for name, edit in _EDITS.items():
             if edits is not None and given.get(name) and edit not in edits:

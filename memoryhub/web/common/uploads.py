@@ -17,7 +17,7 @@ most this many times the allowed bytes."""
 
 
 class OnlySoManyParts(FileUploadHandler):
-    """Rejects a form with more parts than it may have fields and files.
+    """Rejects a form with more parts than a form may have fields and files together.
 
     Django does not count files without a field name. A form of 4 MB can have 90,000 of them, which take seconds.
     """
@@ -65,7 +65,7 @@ class _Counted:
 class OnlySoLarge(FileUploadHandler):
     """Discards an upload of more bytes than MEMORYHUB_IMPORT allows.
 
-    After DRAINED times as many bytes, the connection ends.
+    The connection ends after DRAINED times the number of bytes that are allowed.
     """
 
     request: Request

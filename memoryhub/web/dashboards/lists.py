@@ -140,7 +140,10 @@ def _of_memories(
 
 
 def backlog(store: MemoryStore, now: datetime) -> Picture:
-    """Return the chart of a store's unreviewed versions by agents: their number in each range of age, up to MOST."""
+    """Return the chart of the versions in a store that agents wrote and that await review.
+
+    It shows how many versions there are in each range of age, up to MOST.
+    """
     entries = AuditEntry.objects.of_chain(store.pk)
     bounds = [_first_since(entries, now - age) for age in AGES]
     ends: list[int | None] = [None, *bounds]

@@ -1,6 +1,7 @@
 """The tree map of a store.
 
-A memory's area shows its size, the colour its last read, and an outline that it awaits review.
+Each memory is a rectangle. Its area shows the size of the memory, and its colour when the memory was last read. An
+outline shows that the memory awaits review.
 """
 
 from collections.abc import Mapping, Sequence
@@ -54,7 +55,7 @@ class Tile:
 @dataclass(frozen=True, slots=True)
 class _MemoryFacts:
     """Facts for the map: when each memory was last read, and the ids of the memories that await review. `places` are
-    the paths of directories drawn as a whole that contain memories awaiting review."""
+    the paths of the directories in which other memories, without a rectangle of their own, await review."""
 
     read: Mapping[str, datetime | None]
     waiting: frozenset[str]

@@ -1,4 +1,4 @@
-"""Requires a second person before an act that cannot be undone, if this is a setting of the hub."""
+"""Requires a second person before an act that cannot be undone, if the hub is set to require one."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -70,7 +70,8 @@ def numbered_lines(
 class Editable:
     """A text for a textarea, and its kind of line endings.
 
-    `newlines` is `lf`, `crlf`, or a character that replaces each CR, because a browser makes all line endings the same.
+    `newlines` is `lf`, `crlf`, or the sign that replaces each CR. Without the sign, these CRs would be lost, because a
+    browser makes all line endings the same.
     """
 
     text: str

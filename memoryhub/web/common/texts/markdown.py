@@ -174,7 +174,7 @@ def _bounded_table(state: StateBlock, start: int, end: int, silent: bool) -> boo
 
 
 def _keep_all_cells(state: StateBlock, tokens: Iterable[Token]) -> None:
-    """Add the cells that a row has beyond the columns of its table to its last cell."""
+    """Keep the cells of a row that are more than the columns of the table: add them to the last cell of the row."""
     rows: dict[int, list[Token]] = {}
     for token in tokens:
         if token.type == "inline" and token.map:

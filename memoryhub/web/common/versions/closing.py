@@ -92,8 +92,10 @@ def _way_to_erase(request: Request, store_id: str, found: Sequence[Finding]) -> 
 
 
 def _ways_to_redact(store_id: str, found: Sequence[Finding]) -> SafeString:
-    """Return a link to redact each version in which one of the values was found first, for at most MOST_LINKED
-    versions."""
+    """Return links to redact the versions in which the values of the findings were found first.
+
+    At most MOST_LINKED versions have a link.
+    """
     firsts = {one.version_id: one for one in found if one.version.text_id and one.version_id != one.memory.head_id}
     links = list[SafeString]()
     for id, one in list(firsts.items())[:MOST_LINKED]:

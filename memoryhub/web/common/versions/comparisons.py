@@ -29,7 +29,8 @@ class Heads(Protocol):
 
 
 class Lined(Protocol):
-    """Returns the HTML of a line in a comparison with one column: in place of its number, and below it."""
+    """Returns HTML for a line in a comparison with one column: what replaces the line's number, and what is below the
+    line."""
 
     def number(self, number: int, *, is_old: bool) -> str: ...
 
