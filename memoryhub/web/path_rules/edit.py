@@ -75,8 +75,8 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
 
 
 def _draft(request: Request, store: MemoryStore, saved: tuple[PathRule, ...]) -> tuple[PathRule, ...]:
-    """Return the rules with which the form opens: those of an earlier entry or, without one, the saved rules after
-    those that the query adds."""
+    """Return the rules with which the form opens: those of the entry `from` in the query or, without it, the rules that
+    the query adds, followed by the saved rules."""
     earlier = saved_by(store, request.GET.get("from", ""))
     if earlier is not None:
         return earlier

@@ -43,7 +43,8 @@ class Outcome(NamedTuple):
 
 @dataclass(slots=True)
 class Group:
-    """The calls of one agent that one rule would refuse or hold back, or from which the rule would hide the memory."""
+    """The calls of one agent to which one rule would apply: it would refuse them, hold them back, or hide the memory
+    from them."""
 
     number: int  # the number of the rule, from 1
     agent: str

@@ -34,7 +34,7 @@ class Alike:
 def alike(rows: Sequence[Row]) -> list[Alike]:
     """Return the groups of at least two proposals, the largest first; at most MOST.
 
-    Proposals of one agent are a group if all their memories are in the same directory of the root.
+    Proposals of one agent are a group if all their memories are under the same directory in the root.
     """
     groups: dict[tuple[str, str], list[Row]] = {}
     for row in rows:

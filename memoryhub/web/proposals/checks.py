@@ -59,7 +59,8 @@ def _held(store: MemoryStore, outlines: Sequence[Outline]) -> list[Held]:
 
 
 def _stopped(store: MemoryStore, plan: Plan) -> dict[str, str]:
-    """Return {memory: a sentence on the limit that stops its change} if all changes before it are merged."""
+    """Return {memory: a sentence on the limit that stops its change}. For each change, it is assumed that all changes
+    before it are merged."""
     hub, found = HubSettings.current(), dict[str, str]()
     most = Limits(*(_limit(store, hub, name) for name in Limits._fields))
     memories, total = store.memory_count, store.total_bytes

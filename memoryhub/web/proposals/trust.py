@@ -18,7 +18,7 @@ MOST_PLACES = 3
 def places_of(rows: Sequence[Row]) -> list[str]:
     """Return the patterns for the memories of some proposals.
 
-    Memories in the same directory of the root share one pattern: the deepest directory that contains all of them. A
+    Memories under the same directory in the root share one pattern: the deepest directory that contains all of them. A
     memory directly in the root has its own path as its pattern, and so has the only memory. Return [] for more than
     MOST_PLACES patterns.
     """

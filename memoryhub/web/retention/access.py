@@ -1,6 +1,6 @@
 """Decorators for the pages of a policy or a run.
 
-They require a role in its memory store; for a policy or a run of the hub, a superuser.
+A policy or a run of a memory store requires a role in this store; one of the hub requires a superuser.
 """
 
 from collections.abc import Callable

@@ -26,7 +26,7 @@ from memoryhub.web.review.parts import Part
 @require_POST
 @in_store(WHO)
 def assign(request: Request, store: MemoryStore) -> HttpResponse:
-    """Assign the review of the memory of the version `version`, and show the item.
+    """Assign the review of a memory, and show the item. The form field `version` is the version that awaits review.
 
     The form field `who` is `me`, `nobody`, or `other`; for `other`, the field `to` names the person.
     """

@@ -48,7 +48,7 @@ def numbered_lines(
     last: int | None = None,
     below: Mapping[int, SafeString] = NOTHING,
 ) -> Lines:
-    """Return at most LINES lines from `first` to `last`; the id of a line's element is `L` and its number.
+    """Return at most LINES lines from `first` to `last`. The element of line 12 has the id `L12`.
 
     `marks` are the spans of findings. `below` has the HTML under a line, by the line's number.
     """

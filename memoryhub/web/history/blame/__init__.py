@@ -88,8 +88,9 @@ def blame(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
 def picked(memory: Memory, written: str) -> tuple[MemoryVersion, str]:
     """Return the version with the number `written`, and an empty sentence.
 
-    Raise Http404 if the memory has no version. If there is no version with this number, return the newest version
-    with a text, and a sentence that says why. If `written` is empty, return that version with an empty sentence.
+    If there is no version with this number, return the newest version with a text, and a sentence that says why. If
+    `written` is empty, return the newest version with a text, and an empty sentence. Raise Http404 if the memory has no
+    version.
     """
     found = MemoryVersion.objects.of_memory(memory).select_related("text")
     if written.isascii() and written.isdigit() and len(written) <= 18:

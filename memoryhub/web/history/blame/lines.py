@@ -56,7 +56,7 @@ class Page:
 
 
 def to_html(page: Page, lines: Sequence[str], origins: Sequence[Origin], first: int) -> SafeString:
-    """Return list items for the lines from the number `first` on, each with the id `L` and its number.
+    """Return list items for the lines, which are numbered from `first` on. The item of line 12 has the id `L12`.
 
     Of adjacent lines with the same origin, only the first shows it.
     """

@@ -60,7 +60,7 @@ class Ends:
 
     first: int
     last: int
-    sentences: tuple[str, ...]  # on entries that are not the requested ones
+    sentences: tuple[str, ...]  # why an end is not the requested entry
     since_approval: bool = False  # the first entry is the person's newest approval
 
 

@@ -115,7 +115,10 @@ def page(wanted: Wanted, before: str = "") -> Page:
 
 
 def _stretch(wanted: Wanted, place: Place | None, look: int) -> tuple[list[MemoryVersion], Place | None]:
-    """Return the final states among the next `look` versions after `place`, and the next place (None at the end)."""
+    """Return those of the next `look` versions after `place` that are current after the last entry, and the next place.
+
+    The next place is None at the end.
+    """
     # one lower and one upper bound for each query: SQLite seeks by only one of several
     high = wanted.last if place is None else min(wanted.last, place[0])
     between = MemoryVersion.objects.filter(store_id=wanted.store, seq__lte=high).order_by("-seq", "-pk")

@@ -79,8 +79,8 @@ def _is_current(version: MemoryVersion, seq: int) -> bool:
 
 
 def _before_first(store_id: str, memories: Mapping[str, int]) -> dict[str, int]:
-    """Return {memory id: the number just before that of the memory's first remaining version}. The number is 0 if the
-    memory has lost no version, and never higher than the number in `memories`."""
+    """Return {memory id: the number of the memory's first remaining version, minus 1}. The number is 0 if the memory
+    has lost no version, and never higher than the number in `memories`."""
     first = MemoryVersion.objects.filter(store_id=OuterRef("store_id"), memory_id=OuterRef("pk")).order_by("number")
     low = dict.fromkeys(memories, 0)
     for start in range(0, len(memories), TOGETHER):

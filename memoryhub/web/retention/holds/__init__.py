@@ -124,7 +124,7 @@ def _release(request: Request, store: MemoryStore, hold: Hold) -> None:
 def list_url(store: MemoryStore) -> str:
     """Return the URL of the list of holds, with the fragment `#main`.
 
-    Without one, browsers keep the form's fragment after a redirect.
+    Without a fragment in this URL, browsers would keep the form's fragment after a redirect.
     """
     return reverse("holds", args=[store.pk]) + "#main"
 

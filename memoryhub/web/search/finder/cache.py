@@ -87,7 +87,8 @@ class _Store:
     next: int = 1
 
     def renew(self, store_id: str, seq: int) -> Paths:
-        """Return the paths after the entry `seq` or a later entry. If the cache is older, update it first."""
+        """Return the paths as they are after the entry `seq` or a later entry. If the cache is older, update it
+        first."""
         if seq <= self.seq:
             return self.shown
         changed = _changed_since(store_id, self.seq) if self.seq >= 0 else None
@@ -147,7 +148,8 @@ def last_seq(user: User, store_id: str) -> int | None:
 
 
 def paths_of(store_id: str, seq: int) -> Paths:
-    """Return the live paths of a store after the entry `seq`, which must exist, or after a later entry."""
+    """Return the paths of a store's live memories, as they are after the entry `seq`, which must exist, or a later
+    entry."""
     with _stores_lock:
         kept = _stores.setdefault(store_id, _Store())
         _stores.move_to_end(store_id)
