@@ -58,9 +58,9 @@ def derived_problems(store_id: str) -> Iterator[tuple[int, str]]:
 
 
 def _superseding(store_id: str, heads: dict[str, _Head], counts: Counter[str]) -> Iterator[tuple[int, str]]:
-    """Yield (seq, problem) for each version that is not superseded by the next version of its memory.
+    """Yield (seq, problem) for each version whose `superseded_seq` is not the seq of its memory's next version.
 
-    This fills `heads` with each memory's newest version, and `counts` with the number of the memory's versions.
+    Also fill `heads` with each memory's newest version, and `counts` with the number of the memory's versions.
     """
     columns = ("superseded_seq", *_Head.__slots__)
     expected: dict[str, tuple[str, int | None, int]] = {}

@@ -149,9 +149,9 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class _Lead:
-    """A filter that selects the entries to check.
+    """The filter that selects the entries to check against all other filters.
 
-    `indexed` has its entries; it is None for a path, which need not be checked again.
+    `indexed` is the query of its entries. It is None if the filter is a path.
     """
 
     seqs: Seqs

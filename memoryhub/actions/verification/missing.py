@@ -39,7 +39,8 @@ class Missing:
     ahead: tuple[str, str] | None = None
 
     def explains(self, checkpoint: Checkpoint) -> bool:
-        """Return whether a checkpoint from before the act names one of the missing entries."""
+        """Return whether a checkpoint names one of the missing entries, and is older than the act or from the time
+        `ahead`."""
         within = checkpoint.chain == self.chain and self.kept < checkpoint.seq <= self.last
         if not within or self.at is None:
             return False

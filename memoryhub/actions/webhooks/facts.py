@@ -46,9 +46,9 @@ _DECISIONS = {"review.reverted": Decision.REVERTED, "review.flagged": Decision.F
 
 
 def end_of_part(chain: str, seq: int, end: int, most: int) -> int:
-    """Return the seq of the last entry to read now, at most `end`. At least one entry is read.
+    """Return the seq of the last entry to read now, at most `end`.
 
-    The entries up to it made at most `most` versions together.
+    The entries after `seq` up to this entry made at most `most` versions together; but at least one entry is read.
     """
     made = MemoryVersion.objects.filter(store_id=chain, seq__gt=seq).order_by("seq")
     last = made.values_list("seq", flat=True)[most : most + 1].first()

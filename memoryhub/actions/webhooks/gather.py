@@ -207,7 +207,8 @@ def _newest(webhook: str, at: datetime) -> datetime:
 
 
 def _deliver(rows: Sequence[Delivery], at: datetime) -> None:
-    """Save the deliveries. A webhook becomes due now, unless it already has deliveries that are sent in order."""
+    """Save the deliveries. A webhook becomes due now, unless an earlier delivery waits that must be sent before
+    them."""
     if not rows:
         return
     webhooks = Webhook.objects.filter(pk__in={row.webhook_id for row in rows})

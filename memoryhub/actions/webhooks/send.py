@@ -29,11 +29,11 @@ Rest = Callable[[float, bool], None]
 
 
 def no_rest(_: float, __: bool) -> None:
-    """Do nothing: a `rest` without a pause between two tries."""
+    """Make no pause between two tries. This is the default `rest` of `work`."""
 
 
 def always() -> bool:
-    """Return True: a `may_go_on` that never ends the work."""
+    """Never end the work. This is the default `may_go_on` of `work`."""
     return True
 
 
@@ -211,8 +211,10 @@ def _write_delivered(messages: Sequence[tuple[Message, datetime]]) -> None:
 def _write_failed(
     message: Message, answer: Answer, at: datetime, chance: Callable[[], float], *, give_up: bool
 ) -> None:
-    """Store a failed try. Without `give_up`, the webhook is paused, and the delivery waits until the webhook is
-    resumed."""
+    """Store a failed try. If it was the last try, the delivery has failed.
+
+    `give_up` is False if the webhook was paused: then the delivery waits until the webhook is resumed.
+    """
     attempts = message.attempts + 1
     after = schedule.after_failure(attempts, answer.status, answer.retry_after, at, chance, aside=message.aside)
     values: dict[str, Any] = {"attempts": attempts, "aside": after.aside}

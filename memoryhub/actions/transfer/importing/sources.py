@@ -53,7 +53,8 @@ def of_directory(
 ) -> Brought:
     """Read the texts of a directory, without following links. Raises Refused and OSError.
 
-    In an unpacked export of a hub, no text is left out because of its name, unless `exclude` names it.
+    Files with usual names of ignored files are left out, and so are files that `exclude` names. If the directory is an
+    unpacked export of a hub, only `exclude` applies to its texts.
     """
     bounds, left, size = bounds or importing.bounds(), [], 0
     texts: dict[str, bytes] = {}

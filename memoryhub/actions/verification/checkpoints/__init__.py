@@ -2,7 +2,7 @@
 
 Only these files reveal that the end of the audit was removed, or that the database was replaced by an old copy. Lines
 are appended to the live file. A full file becomes a numbered segment. The next live file begins with the newest
-checkpoint of every chain. The process may crash after any step.
+checkpoint of every chain. A crash after any step does no harm.
 """
 
 import errno
@@ -33,7 +33,8 @@ logger = logging.getLogger(__name__)
 class Known:
     """The checkpoints that a process has written: the last seq of each chain, and the place of its last line.
 
-    A place is (segment, number). The numbering continues there even if the file has lost that line.
+    A place is (segment, number of the line). The next line gets the next number, even if the file has lost the last
+    line.
     """
 
     heads: dict[str, int] = field(default_factory=dict)

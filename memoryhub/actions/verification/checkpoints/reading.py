@@ -168,7 +168,10 @@ class Files:
             self.problems.append(f"{path} {file.problem}")
 
     def _look_for_later(self, number: int, there: dict[int, Path]) -> None:
-        """Report each segment that is not older than the live file, which is segment `number`."""
+        """The live file is segment `number`. Report each further file with this number or a higher one.
+
+        A file with this number is right if it is the same file, which has just been closed.
+        """
         for later in sorted(one for one in there if one >= number):
             last = self._last
             is_same = later == number and last is not None and last.is_closed
