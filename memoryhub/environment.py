@@ -1,4 +1,5 @@
-"""Reads secrets from the environment. One that cannot be read ends the process with a sentence, which never has it."""
+"""Reads secrets from the environment. If a secret cannot be read, the process ends with a sentence, which never
+contains the secret."""
 
 import os
 from pathlib import Path

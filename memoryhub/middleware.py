@@ -149,7 +149,7 @@ def signed_in_browser(get_response: GetResponse) -> GetResponse:
     """Sign people out whose session in this browser has ended: by its age, by a pause, or on the page that lists the
     browsers.
 
-    After an error of the hub, a form that was sent may be sent again.
+    If the hub fails to answer, the form that the request sent can be sent again.
     """
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
@@ -231,8 +231,8 @@ def recorded_views(get_response: GetResponse) -> GetResponse:
 def back_to_the_page(get_response: GetResponse) -> GetResponse:
     """After the next sign-in, lead a person back to the page from which the request came.
 
-    This is for requests with an expired sign-in that ask for a part of a page or send a form: their own address may not
-    be a page.
+    This is for requests with an expired sign-in that ask for a part of a page or send a form: the address of such a
+    request may not be that of a page.
     """
 
     def middleware(request: HttpRequest) -> HttpResponseBase:

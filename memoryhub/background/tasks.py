@@ -233,8 +233,8 @@ class Jobs:
 class OpenRuns:
     """Finds the retention runs that can go on.
 
-    A run begins when the figures have counted all entries up to its start: rows that it removed before would be missing
-    from the figures.
+    A run begins only after the figures have counted all entries up to its start. Otherwise, the rows that it removes
+    would be missing from the figures.
     """
 
     def __init__(self) -> None:

@@ -46,7 +46,7 @@ def options() -> dict[str, Any]:
             return made
 
         def execute_often(self, query: Any, values: Sequence[object]) -> psycopg.Cursor[Any]:
-            """Run a statement that may come again, so that the server may prepare it when it does."""
+            """Run a statement that is sent often. The server may prepare it when it is sent again."""
             return psycopg.Cursor(self).execute(query, values)
 
         def execute(self, query: Any, params: Any = None, **options: Any) -> psycopg.Cursor[Any]:

@@ -132,8 +132,8 @@ class _Running:
                 self.lock.release()
 
     def look(self, bytes_per_fault: float) -> None:
-        """Add the time since the last check to `waited`, and to `taken` the bytes of memory that the request was the
-        first to touch since then."""
+        """Add the time since the last check to `waited`. Add to `taken` the bytes of the new memory that the request
+        has used since then."""
         self.waited += LOOK_EVERY  # not the time in which the whole process was paused
         faults = _faults_of(self.task)
         self.taken += (faults - self.faults) * bytes_per_fault
@@ -240,8 +240,8 @@ def unstopped() -> Iterator[_Running | None]:
 
 @contextlib.contextmanager
 def committing() -> Iterator[None]:
-    """Commit what a request did, in the `with` block. The request is stopped either before the block, or after it with
-    time for its answer."""
+    """Protect the commit of a request, which is the `with` block. The request is stopped only before the block, or
+    after it; after it, the request first gets time for its answer."""
     with unstopped() as running:
         yield
         if running is not None:

@@ -65,8 +65,8 @@ class ImportItem(models.Model):
     `version_count` counts the versions at the source, including those that were removed there. `comment_count` counts
     the comments in `history`. The texts in `history` and `content` are cleared when the import ends.
 
-    If the item `is_proposal`, it is an open proposal: `history` has its changes, `path` is the path of the first
-    change, and `memory` is the agent's id.
+    An item that `is_proposal` is a proposal instead of a memory: `history` has its changes, `path` is the path of the
+    first change, and `memory` is the agent's id.
     """
 
     pk = models.CompositePrimaryKey("job", "number")

@@ -33,9 +33,9 @@ class RetentionPolicy(Sealed):
     """A retention policy: how long memories are kept if their path matches `pattern` ("": every path).
 
     Without a `store`, the policy is the hub's and applies in every store. A rule that is null does not apply. A day is
-    24 hours. `grace_days` says how long memories that a policy moved to the trash stay there, `trash_days` how long all
-    other memories stay there. `keep_entry_days` takes effect only in policies without a pattern. With `keeps_approved`,
-    a memory does not expire if a person wrote or approved its newest version. With `expires_together`, a memory expires
+    24 hours. A memory that a policy moved to the trash stays there for `grace_days`; any other memory stays in the
+    trash for `trash_days`. `keep_entry_days` takes effect only in policies without a pattern. With `keeps_approved`, a
+    memory does not expire if a person wrote or approved its newest version. With `expires_together`, a memory expires
     when all rules of the policy are due; otherwise when the first of them is due.
     """
 

@@ -24,7 +24,7 @@ class Seal(models.Model):
 
     `kind` is the row's table, and `row` its key. `home` is the chain to which the row belongs. `number` is the number
     of this seal among the row's seals. `digest` is the commitment (null: the row was deleted). `salt` is kept while
-    this is the row's newest seal. The background work deletes a seal that `may_go`.
+    this is the row's newest seal. With `may_go`, the row may be deleted without another seal.
     """
 
     chain = IdField()

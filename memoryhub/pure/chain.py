@@ -150,14 +150,13 @@ def canonical_row(values: Sequence[object]) -> str:
 
 
 def seal_of(key: bytes, values: Sequence[object]) -> str:
-    """Return a keyed digest of `values`, which replaces an audit entry that was removed. No one can forge it without
-    the key."""
+    """Return a keyed digest of `values`. No one can forge it without the key, so it can take the place of a removed
+    audit entry."""
     return hmac.digest(key, b"seal\0" + _encode(list(values)).encode(), "sha256").hex()
 
 
 def set_digest(key: bytes, members: Iterable[str], start: str | None = None, *, less: Iterable[str] = ()) -> str:
-    """Return the digest of a set: of the set with the digest `start` (None: the empty set), with `members` added and
-    `less` removed.
+    """Return the digest of a set: the set whose digest is `start` (None: the empty set), plus `members`, minus `less`.
 
     The order of the members does not matter.
     """

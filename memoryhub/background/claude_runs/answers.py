@@ -127,7 +127,7 @@ class Api:
     def _aside(self, ask: Callable[[Callable[[Any], None]], None]) -> Iterator[Any]:
         """Run `ask`, which waits for the API, in another thread.
 
-        Yield what `ask` passes to the function that it gets, and ticks in between.
+        `ask` gets a function. Yield each item that `ask` passes to this function, and ticks in between.
         """
         came: queue.SimpleQueue[Any] = queue.SimpleQueue()
         given_up = threading.Event()

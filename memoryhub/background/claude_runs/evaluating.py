@@ -121,8 +121,11 @@ class ByApi:
 
 
 def scripted(session: Session) -> Ask:
-    """Return a function that answers as the scripted model: first with the calls of the session, then with the words of
-    the session or, if it has none, with the answers to its calls."""
+    """Return a function that answers as the scripted model.
+
+    Its first answer has the calls of the session. The next one has the words of the session or, if there are none, the
+    answers to the calls.
+    """
 
     def ask(messages: Sequence[Json]) -> Sequence[Json]:
         if len(messages) == 1 and session.calls:

@@ -1,7 +1,7 @@
 """Django's `migrate`, with each migration recorded in the transaction that applies it.
 
-Where a migration can change no rows, only the tables that it changes are checked. The tables of an empty database are
-all made at once.
+After a migration that can change no rows, only the tables that it changes are checked. In an empty database, all tables
+are made at once.
 """
 
 import os

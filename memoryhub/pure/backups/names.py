@@ -14,7 +14,7 @@ class Name:
     """The parts of a backup's name: the mark of its hub, its moment, and whether its audit was found right
     (`is_verified`).
 
-    A file with the ending `-unverified` does not count as a backup.
+    A name with the ending `-unverified` belongs to a backup whose audit was not right.
     """
 
     hub: str
@@ -27,7 +27,7 @@ class Name:
 
 
 def parsed(text: str) -> Name | None:
-    """Return the parts of a backup's name; None if a file with this name is no backup."""
+    """Return the parts of a backup's name; None if a text is no such name."""
     found = _NAME.fullmatch(text)
     if found is None:
         return None

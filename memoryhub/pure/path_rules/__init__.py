@@ -302,7 +302,8 @@ class PathRules:
 def _covers(one: PathRule, other: PathRule, *, shows: bool) -> bool:
     """Return whether the rule `one` surely matches whatever the rule `other` matches.
 
-    With `shows`, the question is what is seen: `other` hides memories, or keeps a later rule from hiding them.
+    With `shows`, `other` matters because it hides memories, or keeps a later rule from hiding them; then `one` must
+    decide what is seen.
     """
     is_wider = one.pattern in ("", other.pattern) or (
         one.pattern.endswith("/") and "*" not in one.pattern and other.pattern.startswith(one.pattern)

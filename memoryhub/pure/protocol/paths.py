@@ -89,7 +89,7 @@ def require_moved(moved: Sequence[str]) -> None:
 
 
 def is_sync_marker(path: str) -> bool:
-    """Return whether a path is the marker that the SDK writes at the root of a store, or lies under it."""
+    """Return whether a path is the marker that the SDK writes at the root of a store, or is under it."""
     return path == SYNC_MARKER or path.startswith(SYNC_MARKER + "/")
 
 
