@@ -231,8 +231,8 @@ def recorded_views(get_response: GetResponse) -> GetResponse:
 def back_to_the_page(get_response: GetResponse) -> GetResponse:
     """After the next sign-in, lead a person back to the page from which the request came.
 
-    This is for requests with an expired sign-in that ask for a part of a page or send a form: the address of such a
-    request may not be that of a page.
+    This is for requests whose sign-in has expired, and which ask for a part of a page or send a form. The address of
+    such a request may not be the address of a page.
     """
 
     def middleware(request: HttpRequest) -> HttpResponseBase:

@@ -35,8 +35,8 @@ LATE, HURRY = 8, 1
 HURRY times as long as the step. Otherwise the audit could grow faster than it is read."""
 
 BREATH = 0.01, 0.03
-"""The least and the most seconds between two deliveries to one receiver; between these, three times as long as the
-first one took."""
+"""The least and the most seconds between two deliveries to one receiver. Within these bounds, the pause is three times
+as long as the first of the two took."""
 BREATH_IN_A_HURRY = 0.002
 """Seconds between two deliveries to one receiver while a whole batch waits for it."""
 

@@ -48,11 +48,12 @@ AGAIN_AFTER = 5.0
 LOCKING = frozenset({"acquire", "release"})
 NEAR = LOCKING | {"__enter__", "__exit__"}
 ANYWHERE = frozenset({"connect", "get_new_connection", "getconn", "putconn", "_close"})
-"""Functions that take or release a lock, or a connection of PostgreSQL's pool. A request that was stopped in such a
-function, or where Python has just called it, could keep for ever a lock that every other request needs."""
+"""The names of functions that take or release a lock (LOCKING, NEAR), or a connection of PostgreSQL's pool (ANYWHERE).
+A request that was stopped in such a function, or where Python has just called it, could keep for ever a lock that every
+other request needs."""
 NEAREST = 4
-"""Within how many calls of the current step such a function is looked for. Further out, a function with this name is
-something else, such as a view."""
+"""Within how many calls of the current step the names in NEAR are looked for. Further out, a function with such a name
+is something else, such as a view."""
 
 _clock_of = getattr(time, "pthread_getcpuclockid", None)  # macOS has none: there, waiting counts too
 _THIS_THREAD = getattr(resource, "RUSAGE_THREAD", resource.RUSAGE_SELF)

@@ -1,8 +1,8 @@
 """Audit entries as events of the Open Cybersecurity Schema Framework (OCSF), for systems that watch many programs.
 
 A sign-in is an event of the class Authentication, every other entry one of the class API Activity. An event has no text
-of a memory, no input and no answer. `unmapped` has the hashes of the entry: by them, a copy of the events shows whether
-entries are missing from a chain later. Source: https://schema.ocsf.io.
+of a memory, no input and no answer. `unmapped` has the hashes of the entry. With them, a copy of the events can show
+later whether entries are missing from a chain. Source: https://schema.ocsf.io.
 """
 
 from collections.abc import Iterable, Mapping

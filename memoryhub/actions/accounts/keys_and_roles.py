@@ -32,7 +32,8 @@ class LastAdministrator(Exception):
 
 
 def fold_name(name: str) -> str:
-    """Return an agent's name in a form in which two spellings of one name are equal, as with other case."""
+    """Return a form of an agent's name that is the same for all spellings of the name, such as in upper and in lower
+    case."""
     return unicodedata.normalize("NFKC", name).strip().casefold()
 
 

@@ -115,7 +115,8 @@ def _take_over(user: User, at: datetime) -> None:
 
 
 def apply(user: User, groups: Collection[str], grants: Collection[Grant], *, at: datetime) -> None:
-    """Give a person exactly the roles that `grants` give to `groups`. Roles in stores that `grants` do not name stay.
+    """Give a person exactly the roles that `grants` give to `groups`. In a store that `grants` do not name, the person
+    keeps the role.
 
     The role of an administrator is given or taken only if `grants` name groups for it.
     """

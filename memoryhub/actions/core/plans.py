@@ -321,7 +321,7 @@ def beside(path: str, number: int, more: int) -> str:
 def marked(path: str, mark: str, more: int = 0) -> str:
     """Return a path with a mark at the end of its name, before the ending (such as `.md`).
 
-    The name is shortened if the name would be too long, or the path together with `more` further bytes.
+    The name is shortened if it would be too long, or if the path and `more` further bytes together would be too long.
     """
     directory, _, name = path.rpartition("/")
     stem, dot, ending = name.rpartition(".") if "." in name[1:] else (name, "", "")

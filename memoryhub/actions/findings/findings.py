@@ -203,8 +203,8 @@ def note(
     """Record the flagged spans of a version. Call it before the version's entry is written. Raises NeedsReason.
 
     Findings that are open already do not change. A resolved finding gets the new version and position, and `settling`
-    opens it again. With `returns` (a restore or an undo), it keeps its version and position if that version still has
-    the value.
+    opens it again. With `returns` (a restore or an undo), a resolved finding keeps its old version and position if the
+    old version still has the value.
     """
     spans = recorded(screened.flagged, screened.text)
     found = [_row(store, memory_id, version_id, span, screened.text) for span in spans]

@@ -109,8 +109,8 @@ def undo(
 
     Undone versions that awaited review become reverted, and so do later versions that a choice drops. The same entry
     flags the memories of the versions `flagged`. `told` is added to the entry's input and names the undone session or
-    entry. If an undo is undone, its flags are removed. If `reopens` is True, the versions that it reverted then await
-    review again.
+    entry. If an undo is undone, its flags are removed. If `reopens` is True, the versions that the undone undo reverted
+    then await review again.
     """
     before = ahead.planned(store_id, lambda: undo_plan(store_id, versions))
     with tree.locked(store_id, act) as store:

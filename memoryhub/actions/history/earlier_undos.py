@@ -1,8 +1,8 @@
 """Keeps earlier undos in force when a memory's history is replayed for another undo.
 
 A replay treats an earlier undo as a usual edit, so a line of an undone version can come back. Therefore, the history is
-also replayed without the earlier undos, and without the versions that these undid. This is done only if a replay that
-leaves out just these ends with the memory's current text.
+also replayed without the earlier undos, and without the versions that these undid. This is done only if a replay
+without exactly these undos and versions results in the memory's current text.
 """
 
 from collections.abc import Collection, Mapping, Sequence, Set

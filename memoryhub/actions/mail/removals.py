@@ -16,8 +16,8 @@ from memoryhub.models import Alarm, MailKind, Member, MemoryStore, Role, User
 CHECKED = timedelta(days=1)
 EVERY = timedelta(days=7)
 AHEAD = timedelta(days=10)
-"""A store is checked once a day; its admins get at most one warning in EVERY, about what is removed within AHEAD. So
-each removal that can be known by then is announced at least three days before."""
+"""A store is checked once a day; its admins get at most one warning in EVERY, about what is removed within AHEAD. So a
+removal that can be foreseen at the time of a warning is announced at least three days before it happens."""
 KIND = "retention"
 NAMED = 10
 """How many paths a warning names."""

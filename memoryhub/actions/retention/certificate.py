@@ -101,8 +101,8 @@ def _left(store_id: str, chooser: Chooser) -> int:
 def _oldest(store_id: str, chooser: Chooser) -> dict[str, dict[str, Any]]:
     """Return {policy: {"memories": number of memories to which it applies, "oldest": times}}.
 
-    `times` are three moments: since when the memory has been unread that was read longest ago, and likewise for the
-    longest unchanged memory, and for the one that has been in the store for the longest time.
+    `times` are three moments. They say since when the longest unread memory has been unread, since when the longest
+    unchanged memory has been unchanged, and since when the oldest memory has been in the store.
     """
     found: dict[str, list[datetime]] = {}
     counts: Counter[str] = Counter()

@@ -22,9 +22,9 @@ _SETTLED = Q(review_state=None) | Q(review_state=ReviewState.APPROVED)
 class Since:
     """The changes of a memory since its version `base` (None: since the beginning).
 
-    If `is_own`, the person approved `base`. Otherwise, `base` is the last version before the first unreviewed one that
-    someone else approved or that needs no review. `count` is the number of versions after `base`. `writers` are the
-    authors of these later versions, the last author first.
+    If `is_own`, the person approved `base`. Otherwise, `base` is one of the versions before the first unreviewed one:
+    the last of them that someone else approved or that needs no review. `count` is the number of versions after `base`.
+    `writers` are the authors of these later versions, the last author first.
     """
 
     base: MemoryVersion | None

@@ -33,8 +33,8 @@ FEW = 3_000
 """The entries under a directory are sorted if there are at most this many."""
 
 DECIDED = 100
-"""A decision about a version at a path is found only if the version's memory made one of this many newest versions at
-the path."""
+"""In a search for a path, decisions are found only about memories that have one of this many newest versions at the
+path."""
 
 WRITES = frozenset((
     "create", "str_replace", "insert", "delete", "rename", "edit", "restore", "restore_moment", "undo", "move",

@@ -345,7 +345,8 @@ def _mismatch(rule: PathRule, matcher: Matcher, doer: Doer, verb: Verb | None, p
 def without_proposals(rules: Iterable[PathRule]) -> list[PathRule]:
     """Return the rules, with rules of the effect ALLOW in place of those of the effect PROPOSE.
 
-    A rule that allows every verb would also decide what is seen, so a rule about CREATE and other verbs becomes two.
+    A rule that allows every verb would also decide what is seen. So a rule about CREATE and other verbs becomes two
+    rules: neither allows every verb.
     """
     found: list[PathRule] = []
     for rule in rules:

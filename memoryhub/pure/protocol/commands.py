@@ -60,7 +60,7 @@ class Rename:
 Command = View | Create | StrReplace | Insert | Delete | Rename
 
 WRITES = frozenset(("create", "str_replace", "insert", "delete", "rename"))
-"""The commands of the memory tool that write memories; agents and people write with others, too."""
+"""The commands of the memory tool that write memories. Agents and people can write with other commands, too."""
 
 PARAMETERS = frozenset({
     "command", "path", "old_path", "new_path", "old_str", "new_str", "view_range", "insert_line", "insert_text",

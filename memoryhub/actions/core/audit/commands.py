@@ -379,7 +379,7 @@ EVENTS = {command.name: command.event for command in _ALL if command.event}
 """The webhook event of each command. Events for changed memories are made from versions, and are not listed here."""
 
 FURTHER_EVENTS = {command.name: command.also for command in _ALL if command.also}
-"""{command: its further webhook events, by the fields of the input that name versions}."""
+"""{command: {field of its input that names versions: webhook event about these versions}}."""
 
 
 def of(scope: Scope) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """Writes the evidence with which the audit still verifies after content was redacted or removed.
 
-Each Redaction row has a commitment to what a field or a version has after the redaction. The act's entry covers these
-commitments; see `models.Redaction`.
+Each Redaction row has a commitment to the content of a field or a version after the redaction. The act's entry covers
+these commitments; see `models.Redaction`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -140,8 +140,8 @@ _SALTED = ("chain", "seq", "message", *proofs.COLUMNS)
 def replace_field(evidence: Evidence, entry: AuditEntry, field: str, value: str | None) -> None:
     """Replace one field of an entry (None: remove its value), and delete the field's salt.
 
-    If the field is a path or the answer, the text of the answer may contain its value. So the salt of the answer is
-    deleted too if the entry does not store the answer itself (see `forget_answer`).
+    If the field is a path or the answer, the text of the answer may contain the field's value. So the salt of the
+    answer is deleted too if the entry does not store the answer itself (see `forget_answer`).
     """
     if field == "input":
         own_texts.count_replaced(entry, value)

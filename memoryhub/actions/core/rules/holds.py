@@ -118,9 +118,9 @@ class Holds:
 
 
 def frozen_under(store_id: str, in_force: Holds, path: str) -> tuple[Memory, Hold] | None:
-    """Return the first memory in a directory that has a freezing hold of its own, and this hold.
+    """Return the first memory with a freezing hold of its own in a directory, and this hold.
 
-    None if no memory in it has one.
+    None if no memory in the directory has such a hold.
     """
     if not in_force.freezing_memories:
         return None

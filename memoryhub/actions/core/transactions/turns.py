@@ -40,15 +40,15 @@ class Lines(Generic[T]):
         self._at_once: Counter[object] = Counter()
         self._had: dict[object, float] = {}
         self._slow: dict[object, float] = {}
-        """{key: the time on the monotonic clock at which its slow jobs so far are no more than SLOW_SHARE of
-        the time}."""
+        """{key: the time on the monotonic clock from which on its slow jobs so far have taken at most SLOW_SHARE of the
+        time}."""
         self._slow_last: set[object] = set()
         self._resting: dict[object, float] = {}
         """{key: the time on the monotonic clock when the key's rest ends}."""
         self._share = 0.0
         """The seconds that a key with work always waiting would have used by now."""
         self._raised: set[object] = set()
-        """Keys whose used time was raised to the share, and whose first job since then has not ended."""
+        """Keys whose used time was raised to `_share`, and whose first job since then has not ended."""
         self._count = 0
         self._lock = threading.Lock()
         self._idle: list[threading.Lock] = []

@@ -23,8 +23,8 @@ from memoryhub.pure.retention_rules import Due, Facts, Policy
 MOST = 80
 """The most items of one transaction: tool calls wait for it."""
 SHORT = 0.065
-"""Seconds after which a transaction takes up no further item while others write: they wait a little longer, but seldom
-(`background.tasks.RUN_EVERY`)."""
+"""Seconds after which a transaction takes up no further item while others write. The others wait a little longer for a
+run than for other work, but less often: see `background.tasks.RUN_EVERY`."""
 
 MOST_VERSIONS = 50
 """The most old versions of a memory that one transaction removes."""
