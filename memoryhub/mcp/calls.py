@@ -1,4 +1,4 @@
-"""Calls of the memory tool by MCP: each is one command, as at the tool's own endpoint."""
+"""Calls of the memory tool by MCP: each is one command, like a call at the tool's own endpoint."""
 
 import secrets
 from typing import Any

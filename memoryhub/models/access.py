@@ -54,7 +54,7 @@ def fold_email(email: str) -> str:
 
 def has_other_letters(email: str) -> bool:
     """Return whether `fold_email` replaces letters by other letters, and not only by lower case. The result may then be
-    the address of another mailbox, as strasse.de is not straße.de."""
+    the address of another mailbox: strasse.de is not straße.de."""
     return fold_email(email) != unicodedata.normalize("NFC", email).strip().lower()
 
 

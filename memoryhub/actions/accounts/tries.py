@@ -87,7 +87,7 @@ def of_sign_in(email: str, address: str, device: str | None) -> list[Counter]:
 
 
 def of_change(user_id: str) -> list[Counter]:
-    """Return the counters for a signed-in person who types the current password again, as to set a new one."""
+    """Return the counters for a signed-in person who types the current password again, for example to set a new one."""
     return [Counter(_id("change", user_id), ONE, True)]
 
 

@@ -76,7 +76,7 @@ class _Blocks:
 def write(path: Path, blocks: Iterable[bytes], keys: Keys) -> Any:
     """Write an encrypted backup. Return an age identity with which this process can check the backup.
 
-    If `keys` is a public key, this identity is stored nowhere. Raises OSError, as on a full disk.
+    If `keys` is a public key, this identity is stored nowhere. Raises OSError, for example on a full disk.
     """
     own = pyrage.x25519.Identity.generate()
     recipients, block = [own.to_public()], b""

@@ -23,7 +23,7 @@ from memoryhub.pure.conversation.options import Options
 
 MOST_SESSIONS = 100
 ANSWER_TOKENS = 16_000
-"""The most tokens of an answer, if the model writes that many."""
+"""The most tokens of an answer, unless the model allows only fewer."""
 
 
 class Updating(Exception):

@@ -26,7 +26,7 @@ class Damaged(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """When a backup was made, of which database and migrations, and {name: (bytes, SHA-256)} of its members.
+    """The moment of a backup, its migrations, and {name: (bytes, SHA-256)} of its members. One of them is the database.
 
     `entries` counts the verified audit entries. `problem` says why the audit could not be verified, "" if it was.
     `environment` has the variables of the hub that are no secrets.

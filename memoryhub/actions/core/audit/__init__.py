@@ -137,7 +137,7 @@ def lock_hub() -> ChainHead:
 
 
 def open_chain(chain_id: str) -> ChainHead:
-    """Lock a chain and return its head. A chain that is missing, as of a new store, is started."""
+    """Lock a chain and return its head. A missing chain, for example of a new store, is started."""
     sql.run(sql.ADD_CHAIN, chain_id, chain.GENESIS)
     row = sql.one(sql.CHAIN, chain_id)
     assert row is not None  # just added where it was missing

@@ -11,7 +11,7 @@ from memoryhub.models import CallCount, MeteredChain
 BOUNDS = (1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000)
 """The upper bounds of the buckets, in milliseconds. One more bucket counts longer durations."""
 OTHER = "other"
-"""The name under which commands that the hub does not have are counted, because an agent can send any word."""
+"""The name under which unknown commands are counted: an agent can send any word as a command."""
 
 
 class Call(NamedTuple):

@@ -51,7 +51,7 @@ class Holds:
         return not self.memories and not self.places
 
     def stops_policies(self, memory_id: str, path: str) -> Hold | None:
-        """Return the hold or pin because of which retention policies remove nothing of a memory, or None."""
+        """Return the hold or pin that keeps retention policies from removing anything of a memory, or None."""
         if self.memories and memory_id in self.memories:
             return self.memories[memory_id]
         if not self.places:
@@ -70,7 +70,7 @@ class Holds:
         return self.freezing_memories.get(memory_id) or _above(self.freezing_places, path)
 
     def fixes(self, memory_id: str, path: str) -> Hold | None:
-        """Return the legal hold because of which a memory or a directory must keep its path, or None.
+        """Return the legal hold that requires a memory or a directory to keep its path, or None.
 
         This is a freezing hold that covers it, or a legal hold on its path or on a path under it.
         """

@@ -61,7 +61,7 @@ def others_write() -> bool:
 
 
 def arrive() -> None:
-    """Begin to write. A thread that gives way first rests while others write."""
+    """Begin to write. Before that, a thread that gives way rests while others write."""
     if not _way():
         _Last.asked = time.monotonic()
         return

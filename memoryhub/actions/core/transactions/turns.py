@@ -46,7 +46,7 @@ class Lines(Generic[T]):
         self._resting: dict[object, float] = {}
         """{key: the time on the monotonic clock when the key's rest ends}."""
         self._share = 0.0
-        """The seconds that a key with work always waiting would have used by now."""
+        """The seconds that a key whose jobs never run out would have used by now."""
         self._raised: set[object] = set()
         """Keys whose used time was raised to `_share`, and whose first job since then has not ended."""
         self._count = 0
