@@ -40,7 +40,7 @@ def compare_sessions(request: Request) -> HttpResponse:
 
 
 def _shared(of_sessions: Sequence[Sequence[MemoryStore]], wanted: str) -> list[MemoryStore]:
-    """Return the stores of both sessions; if `wanted` is given, only that one of them."""
+    """Return the stores that both sessions have, or only the store `wanted` if it is one of them."""
     one, other = of_sessions
     shared = [store for store in one if store in other]
     return [store for store in shared if store.pk == wanted] or shared

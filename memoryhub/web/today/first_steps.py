@@ -80,7 +80,8 @@ def _steps(stores: Sequence[str], at: datetime, *, invited: bool, reviewed: bool
 
 
 def _connect(stores: Sequence[str], at: datetime, *, wrote: bool) -> Step:
-    """Return the step for connecting an agent, which is done if an agent `wrote`."""
+    """Return the step for connecting an agent. It is done if an agent `wrote` or, while there is a usable key, has
+    called the hub."""
     title = _("Connect an agent")
     of_agents = Key.objects.exclude(pk__in=Key.objects.of_hub())
     newest = of_agents.usable(at).newest().first()

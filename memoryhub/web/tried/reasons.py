@@ -101,7 +101,7 @@ class Reasons:
         return reverse("path_rules", args=[self._store.pk], query=asked, fragment="ask")
 
     def left_out(self, entry: AuditEntry) -> None:
-        """Record that the call of an entry was not run again, if the call writes."""
+        """If the call of an entry writes, record that it was not run again."""
         places = {path for path in (entry.path, entry.new_path) if path is not None}
         self._note(entry, places, _("An earlier call of the session could not be run again."))
 
@@ -134,8 +134,8 @@ class Reasons:
             yield Reason(_("It could not be put back as it was, because its text is gone."))
 
     def _earlier(self, places: Collection[str]) -> Iterator[Reason]:
-        """Yield at most one reason: the last earlier call that concerned one of the `places` and that was not run again
-        or had another outcome."""
+        """Yield at most one reason, from the earlier calls that were not run again or had another outcome: the last of
+        them that concerned one of the `places`."""
         for seq, others, words in reversed(self._before):
             if any(_touch(one, other) for one in places for other in others):
                 yield Reason(words, seq)

@@ -21,8 +21,8 @@ T = TypeVar("T")
 def of_webhook(view: View) -> View:
     """Let the view receive the webhook whose id is `webhook_id` in the address.
 
-    A person with a lower role than admin in its store gets 403, a person without a role 404. For a webhook of the hub,
-    everyone except superusers gets 404.
+    A person with a lower role than admin in the webhook's store gets 403, a person without a role 404. For a webhook of
+    the hub, everyone except superusers gets 404.
     """
 
     @login_required

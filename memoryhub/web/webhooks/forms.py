@@ -50,7 +50,7 @@ class Group:
 class WebhookForm(forms.Form):
     """The settings of a webhook. Only superusers may set `may_be_private`.
 
-    The permission of a private address stays if another person edits the webhook, but not its address.
+    If another person edits the webhook and leaves its address as it is, a private address stays permitted.
     """
 
     name = forms.CharField(

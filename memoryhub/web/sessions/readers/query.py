@@ -230,8 +230,8 @@ def _within(found: Seen, total: int | None) -> Seen:
 
 
 def _walk(rows: AuditEntryQuerySet, low: int, high: int, values: int = 1) -> Iterator[Entry]:
-    """Yield the entries from the seq `low` to the seq `high`, newest first. `values` is the number of values for which
-    the condition of `rows` looks."""
+    """Yield the entries from the seq `low` to the seq `high`, newest first. `values` is the number of values that the
+    condition of `rows` accepts."""
     while high >= low:
         # sorted first for several values, so that the database does not read the whole chain
         many = by_path_alone(rows, low, high).order_by("-place")
