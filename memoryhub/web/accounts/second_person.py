@@ -89,8 +89,8 @@ def _state(request: ActRequest, at: datetime) -> str:
 
 
 def waiting_for(user: User, at: datetime) -> list[Row]:
-    """Return the rows for a person's home page: requests that the person can decide, and the person's own allowed
-    requests."""
+    """Return the rows for a person's home page: the requests that the person can decide, and the person's own requests
+    that someone has allowed."""
     loaded = ActRequest.objects.select_related("asked_by").newest()
     own = loaded.open(at).filter(asked_by=user, state=ActRequestState.ALLOWED)
     return rows_of([*loaded.to_decide_by(user, at)[:SHOWN], *own[:SHOWN]], at)

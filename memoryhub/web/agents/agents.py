@@ -44,7 +44,8 @@ def agents(request: Request) -> HttpResponse:
 
 
 def _matching(user: User, query: str) -> AgentQuerySet:
-    """Return the agents that the person may see, and that have `query` in their name or at the end of a key."""
+    """Return the agents that the person may see, and that have `query` in their name, or a key that ends with
+    `query`."""
     found = Agent.objects.visible_to(user)
     if not query:
         return found

@@ -45,8 +45,7 @@ class AgentForm(forms.Form):
 class KeyForm(forms.Form):
     """The fields of every key: a name, an access level and an expiry date.
 
-    `further` are the fields behind “More”. `defaults` is a sentence on what is possible there, and on what applies if
-    these fields are left empty.
+    `further` are the fields behind “More”. `defaults` says what applies if a person leaves these fields empty.
     """
 
     further: tuple[str, ...] = ("expires_on",)
@@ -224,8 +223,8 @@ def _called(agent: Agent, is_ambiguous: bool) -> str:
 class RevokeForm(forms.Form):
     """A confirmation for which the person types the agent's name.
 
-    `others` are further usable keys of the agent, which can be revoked too. `stops` means that no usable key of the
-    agent would be left.
+    `others` are further usable keys of the agent, which can be revoked too. `stops` means that the agent has no usable
+    key left if these are revoked too.
     """
 
     others = forms.BooleanField(required=False)

@@ -29,7 +29,8 @@ class Answer:
 
 
 def answer_of(entry: AuditEntry, entries: Entries) -> Answer | None:
-    """Return the answer of an entry, or None if the entry has none: people get pages instead of answers."""
+    """Return the answer of an entry, or None if the entry has none. An act of a person has none, because people get
+    pages."""
     if entry.message is None and not proofs.read(entry).has("message"):
         return None
     version = _versions([entry]).get(entry.version or "")
@@ -92,7 +93,7 @@ def _seen(entry: AuditEntry, version: MemoryVersion | None, text: str, entries: 
 def fits(entry: AuditEntry, field: str, value: str | None) -> bool:
     """Return whether `value` was the value of `field` when the entry was written.
 
-    The entry's commitment to the field proves this. A `value` of None is right only if the field had no value.
+    The entry's commitment to the field proves this. The value None fits only if the field had no value.
     """
     proof = proofs.read(entry)
     if value is None or field not in proof.salts:

@@ -24,8 +24,8 @@ class Decisions:
 
 
 def decisions_of(entry: AuditEntry, details: dict[str, Any]) -> Decisions:
-    """Return the decisions in `details`, the input of an entry. Versions and memories that no longer exist are left
-    out."""
+    """Return the decisions that an entry recorded, and the memories that its act did not change. `details` is the input
+    of the entry. Versions and memories that no longer exist are left out."""
     reviews = list(Review.objects.of_entry(entry.chain, entry.seq).order_by("id")[: MOST + 1])
     versions = MemoryVersion.objects.among(entry.chain, [one.version_id for one in reviews[:MOST]]).in_bulk()
     found: dict[str, list[MemoryVersion]] = {}

@@ -158,8 +158,8 @@ def visible_chain(user: User, chain: str) -> AuditChain | None:
 
 
 def may_undo(user: User, chain: str) -> bool:
-    """Return whether the person may undo the changes of an entry in this chain. A curator of the chain's store may,
-    unless the store is archived."""
+    """Return whether the person may undo the changes of an entry in this chain. This needs the role curator in the
+    chain's store, which must not be archived."""
     store = MemoryStore.objects.filter(pk=chain).first()
     role = user.role_in(store) if store and not store.is_archived else None
     return role is not None and role.includes(Role.CURATOR)
@@ -238,8 +238,8 @@ def _facts(found: AuditEntry, details: dict[str, Any]) -> dict[str, object]:
 
 
 def _whose(found: AuditEntry, user: User) -> dict[str, object]:
-    """Return the facts that depend on what the person may see: the receipt of an erasure, and who made the policy of a
-    removal."""
+    """Return the facts that depend on what the person may see: the receipt of an erasure, and who saved the policy that
+    made the entry."""
     policy = found.actor_id if found.actor_kind == ActorKind.POLICY else None
     return {"receipt": _receipt(found, user), "policies": saved_by([policy], found.chain, found.at, user)}
 

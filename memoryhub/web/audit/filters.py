@@ -244,10 +244,8 @@ def _path(value: str | None, chains: Sequence[str]) -> str | None:
 
 
 def place_of(path: str, chains: Sequence[str]) -> str:
-    """Return `path`, which may end with a slash to mean a directory.
-
-    The slash is left out if only memories in `chains`, and no directory, ever had this path.
-    """
+    """Return `path`. If it ends with a slash, it means a directory. The slash is removed if `chains` never had this
+    directory, but had a memory with this path."""
     name = path.rstrip("/")
     if not name:
         return path

@@ -1,4 +1,5 @@
-"""Merges by people: of their own text with a version that someone else had saved, and of an agent's proposal."""
+"""Merges by people: a person merges their own text with a version that someone else had saved, or merges an agent's
+proposal."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -40,7 +41,7 @@ def merged_with(chain: str, entries: Iterable[AuditEntry]) -> dict[int, MergedWi
 
 @dataclass(frozen=True, slots=True)
 class Proposed:
-    """The agent whose proposal a person merged (its id and its label), and the number of the proposal."""
+    """A proposal that a person merged: the id and the name of the agent that made it, and its number."""
 
     agent: str
     label: str

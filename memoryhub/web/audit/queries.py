@@ -1,10 +1,10 @@
 """Pages of audit entries that match a search, across chains and without offsets.
 
 The entries of a chain are ordered by seq; chains are merged by time. A place is a point between two entries, written as
-`chain:seq` of the newer one. Clocks can run backwards: for a chain whose times are out of order near a place, the place
-also has the last seq that counts as older.
+`chain:seq` of the newer one. Clocks can run backwards, so the times of a chain may be out of order near a place. For
+such a chain, the place also names the last seq that counts as older than the place.
 
-A search that takes too long ends its page early; the next page continues there.
+A search that takes too long ends its page early; the next page continues at that point.
 """
 
 import heapq
@@ -172,7 +172,7 @@ def _bounds(chains: Sequence[str], place: Place | None) -> dict[str, _Bound]:
 
 class _Streams:
     """The matching entries of each chain on one side of a place, at most `limit` of each chain. With `newest`, these
-    are the entries that are older than the place, newest first; otherwise, they are newer, oldest first."""
+    are the entries older than the place, newest first; otherwise the entries newer than the place, oldest first."""
 
     def __init__(self, search: Search, bounds: dict[str, _Bound], limit: int, most: int, *, newest: bool) -> None:
         self.search, self.bounds, self.limit, self.most, self.newest = search, bounds, limit, most, newest

@@ -26,7 +26,7 @@ class VerificationRun:
     at: datetime
     is_right: bool
     has_all_checkpoints: bool
-    url: str  # of its entry; empty if the person may not see the hub's chain
+    url: str  # of the run's entry; empty if the person may not see the hub's chain
     entries: int
 
     @classmethod

@@ -27,7 +27,7 @@ def of_children(store_id: str, path: str, **query: str) -> str:
 
 
 def of_act(name: str, store_id: str, path: str) -> str:
-    """Return the URL of a page that acts on a directory, by the name of its route."""
+    """Return the URL of a page that acts on a directory. `name` is the route of the page."""
     return _at(name, store_id, path)
 
 

@@ -1,4 +1,4 @@
-"""URLs of a past moment of a store: its directories, memories and changes after one audit entry."""
+"""URLs of pages that show a store as it was after one audit entry: its directories, memories and changes."""
 
 from dataclasses import dataclass
 

@@ -10,7 +10,7 @@ def below_root(typed: str, stores: Collection[str], saved: Iterable[str] = ()) -
     """Return a typed path or pattern without the root of the tool, `/memories`, at its beginning.
 
     A path or pattern stays unchanged if one of the `stores` (ids) has or had a memory or directory at this root path. A
-    pattern in `saved` stays unchanged too: it keeps its meaning even when nothing of that directory is left.
+    pattern in `saved` stays unchanged too: it keeps its meaning even when nothing is left at this root path.
     """
     if (typed != paths.ROOT and not typed.startswith(f"{paths.ROOT}/")) or typed in saved:
         return typed

@@ -49,8 +49,8 @@ def tiles_of_all(
 
 
 def tiles_of_store(found: Figures, store: MemoryStore, today: date, agent: str, user: User) -> list[Tile]:
-    """Return the tiles for one store, with a tile for its size. The activity is that of the `agent`, unless it is
-    empty."""
+    """Return the tiles for one store, with a tile for its size. If an `agent` is given, the activity is that of this
+    agent."""
     held = Tile(
         "file-text",
         _("Memories"),

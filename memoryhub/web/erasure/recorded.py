@@ -16,7 +16,7 @@ class Listed:
     receipt: Receipt
     store: MemoryStore
     who: str
-    note: str  # as in the entry, in which later erasures mask it
+    note: str  # as in the entry; later erasures mask it there
 
 
 def listed(receipts: Sequence[Receipt], stores: Mapping[str, MemoryStore]) -> list[Listed]:

@@ -270,7 +270,7 @@ def _later(
 
 
 def place_words(item: Item) -> str:
-    """Return words for which versions currently contain the value."""
+    """Return words that say which versions currently contain the value."""
     standing, memory = item.standing, item.memory
     if standing is None:
         return ""

@@ -158,8 +158,8 @@ def compare(request: Request, store: MemoryStore, memory_id: str) -> HttpRespons
 
 
 def _ticks(count: int) -> list[float]:
-    """Return the positions of the versions in their row, in per cent; [] for fewer than two or more than MOST_TICKS
-    versions."""
+    """Return the positions of the versions in their row, in per cent. Return [] if there are fewer than two versions,
+    or more than MOST_TICKS."""
     return [round(100 * number / (count - 1), 2) for number in range(count)] if 1 < count <= MOST_TICKS else []
 
 

@@ -19,8 +19,8 @@ def places_of(rows: Sequence[Row]) -> list[str]:
     """Return the patterns for the memories of some proposals.
 
     Memories under the same directory in the root share one pattern: the deepest directory that contains all of them. A
-    memory directly in the root has its own path as its pattern, and so has the only memory. Return [] for more than
-    MOST_PLACES patterns.
+    memory directly in the root has its own path as its pattern. If there is only one memory, its path is the pattern
+    too. Return [] for more than MOST_PLACES patterns.
     """
     paths = sorted({path for row in rows for outline in row.outlines for path in (outline.path, outline.to) if path})
     if len(paths) == 1:

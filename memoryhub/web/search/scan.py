@@ -1,6 +1,6 @@
 """A step of a search: it scans versions for a limited time and returns where to continue.
 
-There is no full-text index: folded texts are compared, so that both databases find the same.
+There is no full-text index: folded texts are compared, so that the search finds the same with SQLite and PostgreSQL.
 """
 
 from __future__ import annotations

@@ -74,7 +74,8 @@ def search(request: Request) -> HttpResponse:
 
 
 def _found(user: User, query: Query, parameters: Mapping[str, str], *, goes_on_by_itself: bool) -> dict[str, Any]:
-    """Do a step of the search and return its template context; with `stop`, only the progress."""
+    """Do a step of the search and return its template context. With the parameter `stop`, return only the progress so
+    far."""
     stores = stores_of(user, query)
     wanted = replace(wanted_of(query, list(stores), user.pk), masked=not_curated(user, stores))
     written = parameters.get("at")
@@ -184,7 +185,7 @@ def stores_of(user: User, query: Query) -> dict[str, MemoryStore]:
 
 
 def _total(stores: Mapping[str, MemoryStore], path: str | None) -> int:
-    """Return the number of live memories to scan, in the stores or under the `path`."""
+    """Return the number of live memories to scan: all of the stores, or only those under the `path`."""
     if path is None:
         return sum(store.memory_count for store in stores.values())
     found = Directory.objects.at(path).filter(store_id__in=stores).aggregate(count=Sum("memory_count"))

@@ -37,7 +37,7 @@ class Spread:
 
     @property
     def all_did(self) -> bool:
-        """Return whether every session wrote, every session proposed, or every session did both."""
+        """Return whether all sessions did the same: each wrote, each proposed, or each did both."""
         return {self.writers, self.proposers} - {0} == {self.sessions}
 
     @property

@@ -64,8 +64,8 @@ def _undone_in(session: Session, store: MemoryStore) -> UndoneThere | None:
 
 
 def _left_nothing(undo: AuditEntry, acts: AuditEntryQuerySet) -> bool:
-    """Return whether the `undo` of a session kept no memory unchanged, and the session has written nothing since.
-    `acts` are the writes of the session."""
+    """Return whether the `undo` of a session left out no memory, and the session has written nothing since. `acts` are
+    the writes of the session."""
     # a write that the session took back itself then counts as undone, too
     return told_in(undo).get("kept") == [] and not acts.filter(seq__gt=undo.seq).exists()
 

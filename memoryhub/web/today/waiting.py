@@ -85,8 +85,8 @@ class Waiting:
 def waiting(stores: Sequence[str], user: User) -> Waiting:
     """Return at most SIZE rows of the stores in which the person may decide.
 
-    Groups with open findings come first, then the oldest groups and proposals. The last row is the newest group if
-    there are more rows.
+    Groups with open findings come first, then the oldest groups and proposals. If there may be more rows, the last
+    returned row is the newest group.
     """
     begins = _begins(stores)
     groups: list[Group] = []

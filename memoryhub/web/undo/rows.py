@@ -121,8 +121,8 @@ def preview(
 ) -> Preview:
     """Return the rows of a plan with the current choices. If the URL asks for one diff, only that diff is computed.
 
-    At least the first `most` changes (default: MOST_DIFFS) have diffs. With `in_hunks`, each diff has the hunks of the
-    texts before masking.
+    Only some changes can have diffs: the first `most` (default: MOST_DIFFS), or the first MOST_ASKED with a problem or
+    a legal hold, if these are more. With `in_hunks`, each diff has the hunks of the texts before masking.
     """
     rivals = rivals_of(plan.changes)
 

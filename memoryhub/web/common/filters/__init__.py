@@ -90,8 +90,7 @@ class KeyValues:
 
     @classmethod
     def every_key(cls) -> list[str]:
-        """Return the keys of the page. If values of a key can be excluded, the key that excludes them follows the
-        key."""
+        """Return the keys of the page. A key whose values can be excluded is followed by the key that excludes them."""
         return [key for name in cls.KEYS for key in ((name, NOT + name) if KEYS[name].can_exclude else (name,))]
 
     @classmethod
@@ -227,7 +226,7 @@ class KeyValues:
 
 
 def _check_verbs(parts: Sequence[Word | Term]) -> None:
-    """Raise Malformed if the word before “by” and an author is a verb that the page does not accept."""
+    """Raise Malformed if someone typed “by” and an author after a verb that the page does not accept."""
     for verb, by in pairwise(parts):
         if not isinstance(verb, Word) or not verb.is_plain or verb.text.lower() not in VERBS:
             continue

@@ -20,8 +20,8 @@ from memoryhub.web.common.filters.names import choices_for
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """An active filter in words, with three query strings of the page. A query string is empty if there is no such
-    page."""
+    """An active filter in words, with the query strings of three pages that do not have this filter. A query string is
+    empty if there is no such page."""
 
     key: str
     label: str

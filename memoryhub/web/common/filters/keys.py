@@ -137,7 +137,7 @@ KEYS: Mapping[str, Key] = {
 
 
 def base(key: str) -> str:
-    """Return a key without the sign that makes it exclude."""
+    """Return a key without the NOT at its beginning, if there is one."""
     return key.removeprefix(NOT)
 
 

@@ -71,10 +71,10 @@ def guard(
 
 
 def counted(count: int) -> str:
-    """Return a number with thousands separators, as the text in a pair of `words`."""
+    """Return a number with thousands separators, for the text of a pair that `guard` shows."""
     return f"{count:,}"
 
 
 def note_of(text: str) -> Words:
-    """Return the pair of `words` for the note of a form; nothing if there is no note."""
+    """Return the pair for the note of a form, which `guard` shows; nothing if there is no note."""
     return [(gettext("Note"), text)] if text.strip() else []

@@ -134,7 +134,7 @@ def _stretch(wanted: Wanted, place: Place | None, look: int) -> tuple[list[Memor
 
 
 def _differences(wanted: Wanted, found: Sequence[MemoryVersion]) -> Iterable[Difference]:
-    """Yield the change of each memory whose final state is in `found`."""
+    """Yield the change of each memory in `found`, which has the versions that were current after the last entry."""
     for start in range(0, len(found), SIZE):
         part = _by_agent(wanted, found[start : start + SIZE]) if wanted.agent else found[start : start + SIZE]
         numbers = {version.memory_id: version.number - 1 for version in part}
@@ -149,7 +149,7 @@ def _differences(wanted: Wanted, found: Sequence[MemoryVersion]) -> Iterable[Dif
 
 
 def _by_agent(wanted: Wanted, found: Sequence[MemoryVersion]) -> list[MemoryVersion]:
-    """Return the final states in `found` of those memories that the agent in `wanted` changed after the first entry."""
+    """Return the versions in `found` whose memory was changed by the agent in `wanted` after the first entry."""
     looked = (
         Q(memory_id=last.memory_id, number__gt=last.number - LOOK_BACK, number__lte=last.number) for last in found
     )

@@ -48,7 +48,8 @@ def number(value: str) -> int | None:
 
 
 def moment(value: str) -> datetime | None:
-    """Parse a date and time; the default is the current time zone. Return None for any other text."""
+    """Parse a date and time; without a time zone in the text, it is in the current time zone. Return None for an
+    invalid text."""
     try:
         found = datetime.fromisoformat(value.strip())
     except ValueError:
@@ -84,7 +85,8 @@ def asked(store_id: str, last: int, given: QueryDict, *, seq: str = "seq", at: s
     """Return the entry that the query names by its number or by a date. `seq` and `at` are the names of these
     parameters.
 
-    `last` is the seq of the newest entry. A moment outside the existing entries becomes the nearest of them.
+    `last` is the seq of the newest entry. A moment before the first or after the last existing entry becomes that
+    entry.
     """
     if written := given.get(seq, ""):
         return _by_number(written, last, removed_history.start_of(store_id))
