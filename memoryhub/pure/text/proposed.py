@@ -287,7 +287,7 @@ def _is_about(asked: Edits, there: Edit, own: Iterable[Edit], edit: Edit) -> boo
 
 
 def _carried(edits: Iterable[Edit], others: Sequence[Edit]) -> Iterator[Edit]:
-    """Yield edits of a text at the lines that they have once `others` are made in it.
+    """Yield the edits at the lines that they concern after `others` were made in the same text.
 
     No edit may change a line that `others` change. If both add lines at one place, those of `edits` come first.
     """

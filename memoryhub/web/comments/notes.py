@@ -13,7 +13,7 @@ class Note:
     agent: str
     waits: bool
     is_older: bool  # the comment was edited after it was delivered
-    session: Session | None  # of the call that delivered the note, if known
+    session: Session | None  # the session of the call that delivered the note, if known
 
 
 def agents_of(comments: Iterable[Comment]) -> dict[str, Agent]:

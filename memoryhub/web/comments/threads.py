@@ -39,7 +39,7 @@ class Thread:
     comments: Sequence[Comment]
     lines: Lines | None
     is_closed: bool = False  # the page shows only a link to the conversation
-    agent: Agent | None = None  # can be notified of a further comment
+    agent: Agent | None = None  # the agent that can be notified of a further comment
     notes: Mapping[str, Note] = field(default_factory=dict)  # the notes to agents, by comment
     # the mentioned people who can no longer read a comment, by comment
     gone: Mapping[str, Sequence[User]] = field(default_factory=dict)
@@ -76,7 +76,7 @@ class Conversations:
     rest: Sequence[Thread] = ()  # shown under the whole text
     open: int = 0  # how many are not resolved
     first_line: int | None = None  # the first line with an unresolved conversation
-    agent: Agent | None = None  # can be notified of a comment on the whole memory
+    agent: Agent | None = None  # the agent that can be notified of a comment on the whole memory
 
 
 def of_memory(memory: Memory, number: int) -> list[Thread]:

@@ -43,7 +43,7 @@ class MergePage:
     form: EditForm | NewMemoryForm
     opened: MemoryVersion | None  # None if the version that the person edited no longer exists
     theirs: MemoryVersion | None  # None if the memory was deleted
-    entry: AuditEntry | None  # of `theirs`
+    entry: AuditEntry | None  # the entry that made `theirs`
     blocks: Sequence[Block]
     left: int  # the number of conflicts in the text
     asks: bool  # the person has tried to save with these conflicts

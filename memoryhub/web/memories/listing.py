@@ -32,7 +32,7 @@ class Item:
     changed_at: datetime
     changed_seq: int | None
     changed_by: str | None
-    hidden: bool  # not in the tool's directory views
+    hidden: bool  # the tool's directory views do not show it
     marks: Marks = UNMARKED
 
     @property

@@ -23,7 +23,7 @@ FEW = 3
 class Outline:
     """The change that a proposal makes to one memory."""
 
-    name: str  # of the memory in the plan
+    name: str  # the name of the memory in the plan
     kind: str  # one of KINDS
     path: str
     to: str  # the new path, or empty

@@ -18,7 +18,7 @@ class Saved:
     name: str
     entry: AuditEntry  # the entry that created the policy, or changed it last before that moment
     is_new: bool  # `entry` created the policy
-    url: str  # of the entry's page
+    url: str  # the URL of the entry's page
 
 
 def saved_by(policy_ids: Iterable[str | None], chain: str, at: datetime, user: User) -> list[Saved]:

@@ -63,7 +63,7 @@ class Item:
     too_large: bool = False  # comparing takes too long
     hidden_rows: int = 0  # lines that were cut from the diff
     reads: tuple[Read, ...] = ()
-    claim: Claim | None = None  # of another person
+    claim: Claim | None = None  # another person's claim
     flagged: Review | None = None  # the review that set the flag
     frozen: Hold | None = None  # the legal hold that freezes the text
     decided: Review | None = None

@@ -32,7 +32,7 @@ class Excerpt:
 
     html: SafeString
     more: int  # the number of other matching lines
-    over: bool  # there are at least `more`
+    over: bool  # there may be even more of them
 
 
 class Made(NamedTuple):

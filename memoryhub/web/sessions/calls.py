@@ -51,7 +51,7 @@ class Call:
     lines: tuple[int, int] | None  # the range of lines in the answer, if the call read the version
     is_whole: bool
     change: Change | None  # with the diff, if the call made the version
-    hidden_rows: int  # of the diff
+    hidden_rows: int  # rows that were cut from the diff
     passage: Passage | None = None  # the text of `lines`; None if it is not available or has no room
     decided: Review | None = None  # the last decision about the version that the call made
     raw: str = ""  # the input as it was sent, if requested

@@ -95,7 +95,7 @@ class Gap:
     """The time before a step, as an empty space."""
 
     height: int  # pixels
-    words: str  # for a long time
+    words: str  # the time in words, if it is long
     is_cut: bool  # the height is less than the time would require
 
 

@@ -21,7 +21,7 @@ class UndoneThere:
 
     store: MemoryStore
     writes: Mapping[int, Undone]  # {seq of a write: its undo}
-    entry: AuditEntry  # of the newest undo
+    entry: AuditEntry  # the entry of the newest undo
     of: int  # the number of all writes of the session
     by_several: bool  # there are earlier undos
     again: Undone | None  # the undo of the newest undo

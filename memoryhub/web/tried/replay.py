@@ -56,7 +56,7 @@ class Replayed:
     now: Answer | None = None  # None if the call was not replayed
     skipped: str = ""  # why the call was not replayed
     reasons: Sequence[Reason] = ()  # why the answers differ
-    diff: Diff | None = None  # of the answers
+    diff: Diff | None = None  # the difference between the two answers
     memory: str | None = None  # the id of the replayed call's memory
 
     @property

@@ -24,8 +24,8 @@ class Given:
 
     choices: Mapping[str, Choice] = field(default_factory=dict)  # by memory id
     rest: Choice | None = None  # one choice for all problems without their own buttons
-    note: str = ""  # of the person
-    digest: str = ""  # of the previewed plan
+    note: str = ""  # the person's note
+    digest: str = ""  # the digest of the previewed plan
     tell: str = ""  # the id of the agent that should read the note
 
     @classmethod
@@ -63,7 +63,7 @@ class Option:
     label: str
     help: str
     chosen: bool
-    effects: str = ""  # of choosing this button
+    effects: str = ""  # the effects of this choice
     is_refused: bool = False  # a legal hold forbids this choice
 
 

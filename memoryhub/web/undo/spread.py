@@ -89,8 +89,8 @@ class Written:
     """A reader's call that wrote something after the read."""
 
     write: Write
-    is_elsewhere: bool  # in another store than the undo
-    is_reverted: bool  # by people
+    is_elsewhere: bool  # the undo is in another store
+    is_reverted: bool  # a person reverted the version
     is_flagged: bool
     too: bool  # ticked to be undone
     flag: bool  # the memory is ticked to be flagged
@@ -122,7 +122,7 @@ class Spread:
     readers: Sequence[Reader]
     rest: int  # readers that are not listed
     more: bool  # not everything was examined
-    ticks: Ticks  # of the listed writes
+    ticks: Ticks  # the ticks of the listed writes
 
     @property
     def count(self) -> int:

@@ -176,7 +176,7 @@ class Labels:
     now: str  # for the current choices
     none: str
     one: str
-    many: str  # in which # is replaced by the number
+    many: str  # the page replaces # in it by the number
     is_idle: bool  # no memory would change
 
 

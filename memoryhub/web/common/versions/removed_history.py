@@ -18,7 +18,7 @@ class Gap:
 
     first: int
     last: int
-    entry: AuditEntry | None = None  # of the removal; None if it was not looked up, or was removed too
+    entry: AuditEntry | None = None  # the entry of the removal; None if it was not looked up, or was removed too
 
     @property
     def count(self) -> int:

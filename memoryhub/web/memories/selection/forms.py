@@ -38,7 +38,7 @@ class Posted:
     ids: tuple[str, ...]
     everything: bool
     place: str  # the directory of the page
-    digest: str  # of the preview; empty if none was shown
+    digest: str  # the digest of the preview; empty if none was shown
     format: str
     entry: int | None  # the audit entry that moved the memories to the trash
 

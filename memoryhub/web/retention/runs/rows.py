@@ -102,7 +102,7 @@ class WayBack:
     """The memories that a run moved to the trash and that are still there, `count` in all."""
 
     count: int
-    is_cut: bool  # not all were checked
+    is_cut: bool  # not all memories were checked
     taken: Sequence[str]  # the paths at which another memory is now
     gone: int  # memories without a text
     held: int = 0  # memories that a legal hold freezes
