@@ -56,7 +56,7 @@ def past(at: datetime, weeks: int) -> list[Week]:
 
 
 def coming(at: datetime, weeks: int) -> list[Week]:
-    """Return consecutive weeks, the first of which begins at a moment."""
+    """Return `weeks` consecutive weeks, the first of which begins at the moment `at`."""
     return [Week(at + timedelta(weeks=number), at + timedelta(weeks=number + 1)) for number in range(weeks)]
 
 

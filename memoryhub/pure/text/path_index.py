@@ -29,8 +29,8 @@ _ONE, _THREE, _BEGIN, _WORD = (kind << 20 for kind in range(1, 5))
 
 @dataclass(frozen=True, slots=True, order=True)
 class Entry:
-    """A memory's id, its path, and its folded path. Entries have an order, because two paths may differ in case
-    alone."""
+    """A memory's id, its path, and its folded path. Entries can be compared, so that paths that differ only in case
+    have an order."""
 
     id: str
     path: str

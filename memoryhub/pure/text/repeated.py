@@ -18,8 +18,8 @@ _WORD = re.compile(r"\w+")
 
 
 class Repeated(NamedTuple):
-    """A line of the other text (`line`, from 1), and the key of the line that it repeats. `is_same`: it has the same
-    words."""
+    """A line of the other text (`line`, from 1), and the key of the line that it repeats. `is_same`: both lines have
+    the same words."""
 
     key: int
     line: int

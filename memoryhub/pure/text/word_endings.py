@@ -35,7 +35,7 @@ def forms(word: str) -> Forms:
 
 
 def texts_of(words: Iterable[Forms]) -> tuple[str, ...]:
-    """Return the texts of all forms of these words, with which to find and to mark them."""
+    """Return the texts of all forms of these words. A search finds and marks these texts."""
     return tuple(dict.fromkeys(form for word in words for form in word))
 
 

@@ -119,8 +119,7 @@ class Event:
 
 
 def of_entry(entry: Entry, key: bytes) -> Iterator[Event]:
-    """Yield the events of an entry: first the event about the store or a proposal, then the events about its
-    memories."""
+    """Yield the events of an entry: first those about the store and about proposals, then those about memories."""
     hub = _Hub(key)
     if entry.event in GROUPS["memory_store"]:
         official = {"id": entry.chain, "organization_id": hub.organization, "workspace_id": hub.workspace}

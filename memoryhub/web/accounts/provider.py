@@ -86,7 +86,7 @@ def is_on() -> bool:
 
 
 def name() -> str:
-    """Return the name of the provider for people."""
+    """Return the provider's name, as pages show it."""
     return settings.MEMORYHUB_OIDC_NAME or urlsplit(settings.MEMORYHUB_OIDC_ISSUER).hostname or ""
 
 

@@ -45,7 +45,8 @@ class AgentForm(forms.Form):
 class KeyForm(forms.Form):
     """The fields of every key: a name, an access level and an expiry date.
 
-    `further` are the fields behind “More”. `defaults` says what applies if a person leaves these fields empty.
+    `further` are the fields behind “More”. `defaults` says what a person can choose there, and what applies if these
+    fields stay empty.
     """
 
     further: tuple[str, ...] = ("expires_on",)
@@ -117,7 +118,7 @@ class KeyForm(forms.Form):
 
 
 class ReplaceKeyForm(KeyForm):
-    """A key with the same access and memory stores as another key."""
+    """A form in which a person issues a key with the access and the memory stores of another key."""
 
     access = None  # type: ignore[assignment]
     rules = forms.BooleanField(
@@ -134,7 +135,7 @@ class ReplaceKeyForm(KeyForm):
 
 
 class IssueKeyForm(KeyForm):
-    """A key to some or all memory stores, for hub administrators."""
+    """A form in which administrators of the hub issue a key to some or all memory stores."""
 
     further = ("scope", "expires_on")
     defaults = _(

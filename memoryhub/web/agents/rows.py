@@ -144,7 +144,7 @@ def names_twice(agents: Iterable[Agent], user: User) -> set[str]:
 
 
 def short_id(agent: Agent) -> str:
-    """Return the end of an agent's id, which is random."""
+    """Return the end of an agent's id. This end is random."""
     return f"…{agent.pk[-6:]}"
 
 

@@ -40,7 +40,7 @@ def decisions_of(entry: AuditEntry, details: dict[str, Any]) -> Decisions:
 
 
 def _kept(entry: AuditEntry, named: object) -> list[Memory]:
-    """Return the memories that the entry names as unchanged by its act; [] if the entry has only a digest of their
-    ids."""
+    """Return the memories that the entry names as unchanged by its act. If the entry has only a digest of their ids,
+    return []."""
     ids = [str(one) for one in named[:MOST]] if isinstance(named, list) else []
     return list(Memory.objects.among(entry.chain, ids).order_by("path")) if ids else []

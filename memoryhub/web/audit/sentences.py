@@ -115,7 +115,7 @@ def _plainly(values: Values, command: Command) -> str:
 
 
 def _is_of_several(values: Values, command: Command, count: int | None) -> bool:
-    """Return whether the sentence is about a number of things, so that the command's words in `several` apply."""
+    """Return whether the sentence for several things, `command.several`, describes the entry."""
     if not command.words:
         return True
     if count is None or Door(values.entry.door).has_tool:

@@ -19,7 +19,7 @@ MOST = 20
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A memory that has the words, by its current path."""
+    """A memory that has the words, with its current path."""
 
     store: MemoryStore
     memory: str

@@ -50,7 +50,7 @@ class Call:
     error: str
     lines: tuple[int, int] | None  # the range of lines in the answer, if the call read the version
     is_whole: bool
-    change: Change | None  # with the diff, if the call made the version
+    change: Change | None  # the change with its diff, if the call made the version
     hidden_rows: int  # rows that were cut from the diff
     passage: Passage | None = None  # the text of `lines`; None if it is not available or has no room
     decided: Review | None = None  # the last decision about the version that the call made

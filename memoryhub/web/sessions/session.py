@@ -96,8 +96,8 @@ def _without_session(store: MemoryStore) -> int:
 
 
 def _walk(store: MemoryStore, place: str, *, newest: bool) -> list[str]:
-    """Return the ids of at most PAGE + 1 sessions after the id `place`, or with `newest`, those before it,
-    descending."""
+    """Return the ids of at most PAGE + 1 sessions after the id `place`, in order. With `newest`, return the ids before
+    `place` instead, in descending order."""
     acts = AuditEntry.objects.of_chain(store.pk)
     found: list[str] = []
     place = place.replace("\0", "")

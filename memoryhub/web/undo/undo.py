@@ -123,7 +123,7 @@ def _plan(task: Task, asked: Asked) -> Plan:
 
 
 def _flag(request: Request, store: MemoryStore, task: Task, asked: Asked) -> HttpResponse:
-    """Flag the memories of the ticked entries, in an undo in which no memory changes."""
+    """Flag the memories of the ticked entries. This is for an undo in which no memory changes."""
     versions = apply_plan.entry_versions(store.pk, *asked.ticks.flag)
     done = decisions.flag(store.pk, versions, act(request, asked.given.note))
     if done is None:

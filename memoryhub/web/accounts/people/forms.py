@@ -10,7 +10,7 @@ from memoryhub.web.common.forms import ROLES, StoresField, email_field
 
 
 class InviteForm(forms.Form):
-    """An invitation to memory stores; or to the hub, as its administrator or without a role."""
+    """A form that invites a person to memory stores, or to the hub as an administrator or without a role."""
 
     email = email_field(help_text=_("The link works only for this address."))
     stores = StoresField(

@@ -117,8 +117,8 @@ class KeyValues:
         return self._parameters(self.values)
 
     def _parameters(self, values: Mapping[str, str]) -> dict[str, str]:
-        """Return the parameters of a filter with `values`. A word of the bar stays in the bar if `values` still has its
-        value."""
+        """Return the parameters of a filter with `values`. A filter that was typed in the bar stays in the bar if its
+        value is still in `values`."""
         typed = _together(self.typed)
         kept = {key for key, value in typed.items() if values.get(key) == value}
         bar = " ".join(term.written for term in self.typed if not term.key or term.key in kept)

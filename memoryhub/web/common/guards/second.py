@@ -71,10 +71,10 @@ def guard(
 
 
 def counted(count: int) -> str:
-    """Return a number with thousands separators, for the text of a pair that `guard` shows."""
+    """Return a number with thousands separators, for a text that `guard` shows."""
     return f"{count:,}"
 
 
 def note_of(text: str) -> Words:
-    """Return the pair for the note of a form, which `guard` shows; nothing if there is no note."""
+    """Return the pair with the note of a form, for `guard`; nothing if there is no note."""
     return [(gettext("Note"), text)] if text.strip() else []

@@ -48,8 +48,8 @@ def number(value: str) -> int | None:
 
 
 def moment(value: str) -> datetime | None:
-    """Parse a date and time; without a time zone in the text, it is in the current time zone. Return None for an
-    invalid text."""
+    """Parse a date and time, which is in the current time zone if the text names no other. Return None for an invalid
+    text."""
     try:
         found = datetime.fromisoformat(value.strip())
     except ValueError:

@@ -148,8 +148,8 @@ def last_seq(user: User, store_id: str) -> int | None:
 
 
 def paths_of(store_id: str, seq: int) -> Paths:
-    """Return the paths of a store's live memories, as they are after the entry `seq`, which must exist, or a later
-    entry."""
+    """Return the paths of a store's live memories, as they are after the entry `seq` or a later entry. The entry `seq`
+    must exist."""
     with _stores_lock:
         kept = _stores.setdefault(store_id, _Store())
         _stores.move_to_end(store_id)
