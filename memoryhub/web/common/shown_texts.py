@@ -22,7 +22,7 @@ def shows(request: Request, store: MemoryStore, places: Iterable[Place]) -> None
 
     With empty `places`, only note that the page belongs to such a store.
     """
-    if not store.records_views:
+    if not _records(store):
         return
     noted = request.__dict__.setdefault("shown_texts", {}).setdefault(store.pk, {})
     for memory, version in places:
@@ -47,8 +47,15 @@ def shows_of_stores(request: Request, places: Iterable[tuple[str, str, str | Non
     by_store: dict[str, list[Place]] = {}
     for store, memory, version in places:
         by_store.setdefault(store, []).append((memory, version))
-    for one in MemoryStore.present.filter(pk__in=by_store, records_views=True) if by_store else ():
+    for one in MemoryStore.present.filter(pk__in=by_store) if by_store else ():
         shows(request, one, by_store[one.pk])
+
+
+def _records(store: MemoryStore) -> bool:
+    """Return whether a store records views. For a throw-away copy, the current setting of its original counts."""
+    if store.copy_of is None:
+        return store.records_views
+    return MemoryStore.objects.filter(pk=store.copy_of, records_views=True).exists()
 
 
 def record(request: Request) -> None:

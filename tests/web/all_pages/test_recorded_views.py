@@ -219,16 +219,27 @@ def test_the_form_that_asks_why_findings_are_dismissed_is_recorded(memory: Memor
     assert told(entry) == {"page": "decide_all_findings", "memories": [one.memory_id], "versions": [one.version_id]}
 
 
-def test_what_somebody_reads_of_a_copy_is_in_the_audit_of_the_original(memory: Memory, bob: User) -> None:
+@pytest.mark.both_databases
+@pytest.mark.parametrize("is_older", [False, True], ids=["", "a copy from before the store recorded it"])
+def test_what_somebody_reads_of_a_copy_is_in_the_audit_of_the_original(
+    memory: Memory, key: str, bob: User, is_older: bool
+) -> None:
+    settings = StoreSettings.of(memory.store)
+    if is_older:
+        stores.edit_store(memory.store, replace(settings, records_views=False), **BY)
     with tree.locked(memory.store_id, Act(Actor.system("copy"), Door.WEB, timezone.now())) as locked:
         copy = copies.make(locked, proposes=False)
     last = AuditEntry.objects.of_chain(memory.store_id).newest()[0].seq
     while copies.fill(copy, memory.store_id, last, timezone.now()) is None:
         pass
+    stores.edit_store(memory.store, replace(settings, records_views=True), **BY)
     twin = Memory.objects.at("/visit.md").get(store=copy)
-    assert "Quellenberg" in text(signed_in(bob).get(at("memory", twin)))
-    (entry,) = recorded(memory.store_id)
+    client = signed_in(bob)
+    assert "Quellenberg" in text(client.get(at("memory", twin)))
+    assert "Quellenberg" in text(client.get(f"/audit/{copy}/2"))
+    entry, other = recorded(memory.store_id)
     assert told(entry)["copy"] == copy and told(entry)["memories"] == [twin.pk] and not recorded(copy)
+    assert told(other)["page"] == "entry" and told(other)["copy"] == copy
 
 
 def test_a_view_that_cannot_be_recorded_is_not_shown(
