@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from memoryhub.actions.findings import findings
-from memoryhub.models import Finding, FindingState, MemoryText, MemoryVersion
+from memoryhub.models import Finding, FindingState, MemoryStore, MemoryText, MemoryVersion
 from memoryhub.pure import sensitive
 from memoryhub.pure.sensitive import KINDS, Group, Span
 from memoryhub.pure.text import diffs
@@ -54,6 +54,9 @@ def covers(
             kinds[memory].add(kind)
     for memory, names in (new or {}).items():
         kinds[memory].update(names)
+    original = MemoryStore.present.filter(pk=store_id).values_list("copy_of", flat=True).first()
+    if original is not None:
+        return _of_copy(original, memories, kinds)
     if not kinds:
         return {}
     harmless: dict[str, set[str]] = defaultdict(set)
@@ -62,6 +65,24 @@ def covers(
         harmless[memory].add(fingerprint or "")
     return {
         memory: Cover(MASKED & found, POINTED & found, frozenset(harmless[memory])) for memory, found in kinds.items()
+    }
+
+
+def _of_copy(original: str, memories: Collection[str], kinds: Mapping[str, Collection[str]]) -> dict[str, Cover]:
+    """Return {memory id: Cover} of memories of a throw-away copy; `kinds` are those of the findings in the copy.
+
+    What was found in the original since the copy was made is masked too, in every memory: the copy does not know from
+    which memory a text came. Only what is dismissed now, and stands nowhere in the original, is shown.
+    """
+    found = Finding.objects.of_store(original).filter(kind__in=MASKED, in_path=False).order_by()
+    standing = found.exclude(state=FindingState.DISMISSED)
+    masked = frozenset(standing.values_list("kind", flat=True).distinct())
+    dismissed = found.filter(state=FindingState.DISMISSED).values_list("fingerprint", flat=True)
+    harmless = frozenset(filter(None, dismissed.difference(standing.values_list("fingerprint", flat=True))))
+    of_memories = {memory: masked | (MASKED & set(kinds.get(memory, ()))) for memory in memories}
+    signs = {memory: POINTED & set(kinds.get(memory, ())) for memory in memories}
+    return {
+        memory: Cover(names, signs[memory], harmless) for memory, names in of_memories.items() if names or signs[memory]
     }
 
 
