@@ -89,7 +89,10 @@ def keep(store: Tree, copy_id: str, name: str) -> None:
     original = MemoryStore.objects.get(pk=store.store)
     copy = tree.lock(copy_id, store.act._replace(session=None))
     rows = MemoryStore.present.filter(pk=copy_id)
-    rows.update(copy_of=None, name=name, path_rules=original.path_rules, updated_at=store.at)
+    rows.update(
+        copy_of=None, name=name, path_rules=original.path_rules, records_views=original.records_views,
+        updated_at=store.at,
+    )  # fmt: skip
     members = list(Member.objects.filter(store=original).select_related("user").order_by("pk"))
     for member in members:
         write_role(rows.get(), member.user, Role(member.role), store.at)

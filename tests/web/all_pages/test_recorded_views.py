@@ -222,7 +222,7 @@ def test_the_form_that_asks_why_findings_are_dismissed_is_recorded(memory: Memor
 @pytest.mark.both_databases
 @pytest.mark.parametrize("is_older", [False, True], ids=["", "a copy from before the store recorded it"])
 def test_what_somebody_reads_of_a_copy_is_in_the_audit_of_the_original(
-    memory: Memory, key: str, bob: User, is_older: bool
+    memory: Memory, bob: User, is_older: bool
 ) -> None:
     settings = StoreSettings.of(memory.store)
     if is_older:
@@ -240,6 +240,17 @@ def test_what_somebody_reads_of_a_copy_is_in_the_audit_of_the_original(
     entry, other = recorded(memory.store_id)
     assert told(entry)["copy"] == copy and told(entry)["memories"] == [twin.pk] and not recorded(copy)
     assert told(other)["page"] == "entry" and told(other)["copy"] == copy
+
+
+def test_a_copy_that_is_kept_records_who_reads_it_if_its_original_does_by_then(memory: Memory, bob: User) -> None:
+    settings, by = StoreSettings.of(memory.store), Act(Actor.system("copy"), Door.WEB, timezone.now())
+    stores.edit_store(memory.store, replace(settings, records_views=False), **BY)
+    with tree.locked(memory.store_id, by) as locked:
+        copy = copies.make(locked, proposes=False)
+    stores.edit_store(memory.store, replace(settings, records_views=True), **BY)
+    with tree.locked(memory.store_id, by) as locked:
+        copies.keep(locked, copy, "Kept")
+    assert MemoryStore.objects.get(pk=copy).records_views and verify.verify(copy)[1] is None
 
 
 def test_a_view_that_cannot_be_recorded_is_not_shown(
