@@ -56,6 +56,7 @@ class ExportStore(Body):
     ADDRESS, auth=needs(Access.READ, whole=True), response=answers(None, 403, 429), summary="Export a memory store",
     openapi_extra={"responses": {200: {
         "description": "The export, in the requested format.",
+        "headers": {"Content-Disposition": {"$ref": "#/components/headers/Content-Disposition"}},
         "content": dict.fromkeys(exporting.TYPES.values(), _BINARY),
     }}},
 )  # fmt: skip

@@ -1,10 +1,10 @@
 """An agent's own sessions in the API, in the shape of Anthropic's: the SDK's directory sync takes them as they are."""
 
+import re
 from collections.abc import Iterator
 
 from django.db.models import Exists, OuterRef
 from django.http import HttpRequest
-from django.utils.text import slugify
 from ninja import Query, Router
 
 from memoryhub.actions.accounts import keys_and_roles
@@ -23,6 +23,8 @@ from memoryhub.pure import chain
 router = Router()
 
 MOUNTED = "/mnt/memory/"
+_NOT_IN_PATH = re.compile("[^a-z0-9]+")
+"""What becomes one hyphen in a path, as the SDK describes it."""
 MOST_STORES = 50
 """The most memory stores that one session names."""
 
@@ -133,7 +135,7 @@ def _resources(session: Session, caller: Caller, reached: MemoryStoreQuerySet) -
     acts = AuditEntry.objects.filter(chain=OuterRef("pk"), session=session.pk)
     mounted: set[str] = set()
     for store in reached.filter(Exists(acts)).order_by("pk")[:MOST_STORES]:
-        name = slugify(store.name) or store.pk
+        name = _NOT_IN_PATH.sub("-", store.name.lower()).strip("-") or store.pk
         path = MOUNTED + (f"{name}-{store.pk[-6:].lower()}" if name in mounted else name)
         mounted.add(name)
         may_write = caller.access.includes(Access.WRITE) and not store.is_archived

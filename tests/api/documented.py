@@ -11,6 +11,9 @@ import jsonschema_rs
 from memoryhub.api import app, openapi
 
 Json = dict[str, Any]
+OF_HTTP = {"content-type", "content-length", "date", "server", "vary", "cache-control", "x-content-type-options",
+           "connection", "transfer-encoding"}  # fmt: skip
+"""Headers of answers that no document of an API names."""
 
 
 @cache
@@ -43,9 +46,10 @@ def problem(method: str, url: str, status: int, headers: Mapping[str, str], body
     answer = _resolved(told["responses"].get(str(status)))
     if answer is None:
         return f"{method} {url} answers {status}, which is not documented"
-    missing = [name for name in answer.get("headers", {}) if name.lower() not in headers and _is_promised(name, status)]
-    if missing:
-        return f"{method} {url} {status} has no header {missing}"
+    named = {name.lower(): _is_promised(name, status) for name in answer.get("headers", {})}
+    missing = [name for name, is_promised in named.items() if is_promised and name not in headers]
+    if missing or (headers.keys() - named.keys() - OF_HTTP):
+        return f"{method} {url} {status} has not the headers {sorted(named)} but {sorted(headers)}"
     kind = headers.get("content-type", "").partition(";")[0]
     if kind not in answer.get("content", {}):
         return f"{method} {url} {status} has the content type {kind}, which is not documented"

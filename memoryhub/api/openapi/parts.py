@@ -114,6 +114,9 @@ HEADERS: Json = {
     "WWW-Authenticate": _text("How to send a key.", examples=["Bearer"]),
     "x-should-retry": _text("`false`: the same request would be refused again.", enum=["false"]),
     "Idempotent-Replay": _text("`true`: at least one of the blocks had run before.", enum=["true"]),
+    "Content-Disposition": _text(
+        "The name of the file.", examples=['attachment; filename="research-20260131-143000.zip"']
+    ),
     "Memoryhub-Usage": _text(
         "The memory store's usage, each figure with its limit if there is one (RFC 8941).",
         examples=["memories=12;limit=10000, bytes=3456;limit=104857600"],

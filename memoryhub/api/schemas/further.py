@@ -164,7 +164,7 @@ class BlamedLines(Object):
     number: int = Field(description="The number of the version.")
     memory_version_id: str | None
     created_at: Timestamp | None
-    created_by: Actor | None = Field(description="Null: the hub itself, or its entry is gone.")
+    created_by: Actor | None = Field(description="Null: the hub itself, or its author is not known, or only by a name.")
 
 
 class MemoryBlame(Object):

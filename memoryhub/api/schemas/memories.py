@@ -186,7 +186,7 @@ class MemoryVersion(Object):
     content_sha256: str | None = Field(description="Null of a deletion and when redacted.")
     content_size_bytes: int | None = Field(description="Null of a deletion and when redacted.")
     created_at: Timestamp
-    created_by: Actor | None = Field(description="Null if the hub itself wrote it, or its author is no longer known.")
+    created_by: Actor | None = Field(description="Null: the hub itself, or its author is not known, or only by a name.")
     redacted_at: Timestamp | None
     redacted_by: Actor | None
 
