@@ -15,7 +15,6 @@ from memoryhub.actions.core import sql, transactions
 from memoryhub.actions.core.transactions import _commit, _Job, _Request
 from memoryhub.actions.core.transactions.turns import Lines
 from memoryhub.models import MemoryStore
-from memoryhub.pure import request_ids
 
 
 def failing(error: BaseException) -> Callable[[], Any]:
@@ -118,25 +117,6 @@ def test_the_committer_answers_and_goes_on_whatever_happens(monkeypatch: pytest.
         time.sleep(0.01)
     assert isinstance(jobs[0].error, SystemExit)
     assert jobs[1].result == "done"
-
-
-def test_work_in_the_committer_has_the_trace_of_its_own_request(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The committer answers whole requests too, and the thread would keep the trace of the last one."""
-
-    def commit(jobs: list[_Job[Any]]) -> None:
-        request_ids.trace.set("of another request")
-        for job in jobs:
-            job.run_alone()
-
-    committer_runs = threading.Event()
-    committer_runs.set()
-    monkeypatch.setattr(transactions, "_committer_runs", committer_runs)
-    monkeypatch.setattr(transactions, "_commit", commit)
-    monkeypatch.setattr(transactions, "_jobs", Lines[_Job[Any]]())
-    threading.Thread(target=transactions._commit_forever, daemon=True).start()
-    for trace in ("of the first", "", None):
-        request_ids.trace.set(trace)
-        assert transactions.together(request_ids.trace.get) == trace
 
 
 @pytest.mark.django_db

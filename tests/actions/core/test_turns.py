@@ -11,6 +11,7 @@ import pytest
 from memoryhub.actions.core import transactions
 from memoryhub.actions.core.transactions import _Job, turns
 from memoryhub.actions.core.transactions.turns import Lines
+from memoryhub.pure import request_ids
 from tests.support.long import some
 
 
@@ -259,3 +260,22 @@ def test_nothing_is_left_of_a_job_however_it_ended(monkeypatch: pytest.MonkeyPat
     assert answered(lambda: 1).result == 1
     assert isinstance(answered(fails).error, ValueError)
     assert answered(lambda: 1, arrived=float("-inf")).error, "it waited in vain for another process"
+
+
+def test_work_in_the_committer_has_the_trace_of_its_own_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The committer answers whole requests too, and the thread would keep the trace of the last one."""
+
+    def commit(jobs: list[_Job[Any]]) -> None:
+        request_ids.trace.set("of another request")
+        for job in jobs:
+            job.run_alone()
+
+    committer_runs = threading.Event()
+    committer_runs.set()
+    monkeypatch.setattr(transactions, "_committer_runs", committer_runs)
+    monkeypatch.setattr(transactions, "_commit", commit)
+    monkeypatch.setattr(transactions, "_jobs", Lines[_Job[Any]]())
+    threading.Thread(target=transactions._commit_forever, daemon=True).start()
+    for trace in ("of the first", "", None):
+        request_ids.trace.set(trace)
+        assert transactions.together(request_ids.trace.get) == trace
