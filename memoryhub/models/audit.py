@@ -95,6 +95,14 @@ def was_refused_with(*beginnings: str) -> Q:
     return Q(ok=False) & (Q(message__isnull=False) & begins | repeated)
 
 
+def beginning_of_message(length: int) -> Case:
+    """Return the first characters of the message of an entry. An error that was answered again has the message of the
+    first call."""
+    start = Substr("message", 1, length)
+    refused = When(ok=False, then=Coalesce(start, Subquery(_first_call().values_list(start)[:1])))
+    return Case(refused, default=start)
+
+
 def _first_call() -> models.QuerySet[AuditEntry]:
     return AuditEntry.objects.filter(chain=OuterRef("chain"), seq=OuterRef("replay_of"))
 
@@ -143,13 +151,9 @@ class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
         return self.newest() if newest else self.oldest()
 
     def in_brief(self) -> AuditEntryQuerySet:
-        """Defer the columns that can be long, and annotate `message_start`: the first 400 characters of the message.
-
-        If a refused call repeats an earlier call and its entry has no message, the earlier call's message is used.
-        """
-        long, start = ("input", "message", "salts", "commitments", "proof"), Substr("message", 1, 400)
-        refused = When(ok=False, then=Coalesce(start, Subquery(_first_call().values_list(start)[:1])))
-        return self.defer(*long).annotate(message_start=Case(refused, default=start))
+        """Defer the columns that can be long, and annotate `message_start`: the first 400 characters of the message."""
+        long = ("input", "message", "salts", "commitments", "proof")
+        return self.defer(*long).annotate(message_start=beginning_of_message(400))
 
     def between(self, low: int, high: int) -> AuditEntryQuerySet:
         """Return the entries whose seq is from `low` to `high`, both included."""

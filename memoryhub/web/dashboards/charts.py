@@ -56,7 +56,8 @@ def commands_over_time(found: Figures, among: Sequence[Column], links: Links) ->
     total = sum(sums.values())
     return Picture(
         "operations", "bars", _("What was done, by command"),
-        _("%(count)s calls and actions from %(first)s to %(last)s.") % {
+        ngettext("%(count)s call or action from %(first)s to %(last)s.",
+                 "%(count)s calls and actions from %(first)s to %(last)s.", total) % {
             "count": number(total), "first": _day(among[0].start), "last": _day(_last(among)),
         },
         [_("Day"), *map(_named, used), _("All")], rows, empty="" if total else _("Nothing happened in these days."),
@@ -141,9 +142,11 @@ def growth(before: Delta, by_day: Mapping[date, Delta], among: Sequence[Column],
         held.add(delta.memories, delta.bytes, delta.versions)
         memories.append(held.memories)
         sizes.append(held.bytes)
+    says = ngettext(
+        "%(count)s memory at the end of %(day)s.", "%(count)s memories at the end of %(day)s.", memories[-1]
+    )
     return [
-        _line("memories", _("Memories"), _("%(count)s memories at the end of %(day)s."), memories, added, among, links,
-              number, 11),
+        _line("memories", _("Memories"), says, memories, added, among, links, number, 11),
         _line("bytes", _("Bytes"), _("%(count)s at the end of %(day)s."), sizes, added, among, links, size, 12,
               charts.binary_unit(max(sizes, default=0))),
     ]  # fmt: skip
@@ -169,7 +172,7 @@ def _line(
         name, "line", title, says % {"count": shown(values[-1]), "day": _day(_last(among))},
         [_("Day"), title, _("Versions written")], rows, drawn=drawn, marks=marks, labels=column_labels(among),
         ticks=ticks_of(drawn.ticks, shown), series=series,
-        empty="" if any(values) else _("No memory has been stored here yet."),
+        empty="" if any(values) else _("There was no memory in these days."),
     )  # fmt: skip
 
 

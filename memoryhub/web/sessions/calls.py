@@ -5,13 +5,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from django.db.models import Exists, OuterRef
-from django.db.models.functions import Substr
 from django.urls import reverse
 
 from memoryhub.actions.history.blame import line_counts
 from memoryhub.actions.verification.entries import WRITES
 from memoryhub.models import AuditEntry, Key, MemoryStore, MemoryVersion, Review, Session, User
-from memoryhub.models.audit import ActorKind
+from memoryhub.models.audit import ActorKind, beginning_of_message
 from memoryhub.pure.protocol.kinds import proposal_in
 from memoryhub.pure.protocol.results import PROPOSED
 from memoryhub.pure.text.diffs import shortened
@@ -34,7 +33,7 @@ MOST_RAW = 2_000
 """The most characters of a raw call that are shown in the list of calls."""
 
 
-BEGINNING = Substr("message", 1, len(PROPOSED) + 1)
+BEGINNING = beginning_of_message(len(PROPOSED) + 1)
 """The beginning of an answer's JSON. It is long enough to determine whether the change became a part of a proposal."""
 
 

@@ -230,7 +230,7 @@ class TestFilters:
         Caller(today.store, secret, at=today.at).call("view", path="/memories/a.md")
         client = signed_in(alice)
         text = text_of(client, "store_overview", f"?agent={other.pk}", today.store.id)
-        assert "1 calls and actions" in text
+        assert "1 call or action from" in text
         assert f"agent={other.pk}" in section(text, "operations")
         assert "of all agents, oldest" in " ".join(re.sub(r"<[^>]*>", " ", text).split())
         assert "Remove the filter by agent" in text
@@ -250,7 +250,7 @@ class TestFilters:
         today.create("/a.md", "one\n")
         client = signed_in(alice)
         text = text_of(client, "overview", f"?store={other.pk}")
-        assert "1 calls and actions" in text
+        assert "1 call or action from" in text
         assert f"/stores/{other.pk}/audit?" in section(text, "operations")
         assert "Remove the filter by store" in text
         assert f'<option value="{today.store.pk}">' in text, "the other stores can be chosen"

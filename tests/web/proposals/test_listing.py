@@ -95,7 +95,7 @@ def test_an_empty_list_says_what_makes_a_proposal(store: MemoryStore, curator: C
 def test_the_tabs_count_what_is_open(caller: Caller, store: MemoryStore, bob: User) -> None:
     propose_in_sessions(caller, 2)
     html = signed_in(bob).get(reverse("store", args=[store.pk])).content.decode()
-    assert '<span class="count">2<span class="visually-hidden"> are open</span></span>' in html
+    assert '<span class="count">2<span class="visually-hidden"> open</span></span>' in html
 
 
 def test_today_shows_proposals_among_what_waits_to_whoever_may_decide(

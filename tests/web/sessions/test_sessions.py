@@ -152,6 +152,15 @@ class TestCalls:
         entry = reverse("entry", args=[caller.store.pk, proposed.entry.seq])
         assert link in signed_in(bob).get(entry).content.decode()
 
+    def test_a_proposed_change_that_is_sent_again_is_no_error_either(self, caller: Caller, bob: User) -> None:
+        holds_back(caller.store, "/rules/")
+        for _ in range(2):
+            caller.call("create", id="toolu_1", path="/memories/rules/a.md", file_text="one\n")
+        figures = session_page(bob).context["figures"]
+        assert (figures.calls, figures.proposed, figures.errors) == (2, 2, 0)
+        (row,) = session_list(bob, caller.store).context["rows"]
+        assert (row.proposed, row.errors) == (2, 0)
+
     def test_a_call_that_changed_many_memories_leads_to_its_entry(self, caller: Caller, bob: User) -> None:
         caller.create("/d/a.md", "a\n")
         caller.create("/d/b.md", "b\n")
