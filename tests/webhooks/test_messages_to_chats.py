@@ -93,7 +93,7 @@ def test_a_person_makes_one_without_a_secret_and_sees_what_is_sent(
     monkeypatch.setattr("memoryhub.pure.outgoing.addresses_of", lambda host, port: ["93.184.216.34"])
     client, new = signed_in(alice), f"/stores/{store.id}/webhooks/new"
     fields = {"name": "Our chat", "url": SLACK, "events": ["review.needed"]}
-    assert "It takes only messages" in client.post(new, fields).content.decode()
+    assert "A chat takes only messages" in client.post(new, fields).content.decode()
     form = re.findall(r'name="form" value="([^"]+)"', client.get(new).content.decode())[0]
     response = client.post(new, fields | {"kind": "chat", "form": form}, follow=True)
     page = response.content.decode()

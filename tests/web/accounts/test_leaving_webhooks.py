@@ -86,6 +86,6 @@ def test_a_webhook_that_somebody_may_have_changed_before_the_audit_begins_is_sho
     asks = f"/stores/{store.id}/members/{second.id}/leaving"
     page = text(client.get(asks))
     assert f'name="webhook" value="{changed.pk}" aria-label' in page and "https://second.example.com/" in page
-    assert "retention has removed the audit entries that would show this" in page
+    assert "retention has removed the audit entries that would show it" in page
     client.post(asks, {"shown": changed.pk, "webhook": changed.pk})
     assert second.role_in(store) is None and paused() == {"changed"}

@@ -213,7 +213,7 @@ def test_a_permission_is_for_what_was_seen_and_not_for_what_the_form_would_do_by
     request = ask(client, where, form | {"name": store.name, "note": ""})
     allow(other, request)
     holds.place(store.pk, an_act(), kind=HoldKind.HOLD, reason="The court asks for it", path="/more.md")
-    assert "It would now do something other than what was allowed. Ask again." in text_of(do(client, request))
+    assert "The act would now do something other than what was allowed. Ask again." in text_of(do(client, request))
     assert Memory.objects.count() == 2
 
 

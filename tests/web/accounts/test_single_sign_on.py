@@ -271,7 +271,7 @@ def test_whoever_made_an_account_for_an_address_does_not_get_what_its_owner_gets
 def test_without_a_group_of_the_mapping_nobody_new_comes_in(idp: Provider, store: MemoryStore, settings: Any) -> None:
     settings.MEMORYHUB_OIDC_ROLES = grants_of(f"others=viewer@{store.id}")
     response = come(idp)[1]
-    assert response.status_code == 403 and "may not sign in here" in response.content.decode()
+    assert response.status_code == 403 and "may not sign in to this hub" in response.content.decode()
     assert not User.objects.exists() and not newest().ok
 
 

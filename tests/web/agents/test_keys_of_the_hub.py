@@ -62,7 +62,7 @@ def test_the_key_of_claude_runs_is_named_as_such_and_not_replaced(
         client = signed_in(person)
         assert client.get(replace).status_code == client.post(replace, {"expires_in": "90"}).status_code == 403
         asked = text(client.get(revoke))
-        assert "For new ones, the hub issues another key" in asked and replace not in asked
+        assert "For new runs and evaluations, the hub issues another key" in asked and replace not in asked
     assert Key.objects.count() == 1
 
 

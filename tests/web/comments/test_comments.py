@@ -90,12 +90,12 @@ def test_a_comment_moves_with_its_line_and_is_kept_when_the_line_is_gone(
     assert "Is this right?" in under(page(alice, memory), 5)
     caller.replace("/a.md", "three\n", "")
     body = page(alice, memory)
-    assert "On line 3 of version 1, which was not found in this text." in body
+    assert "On line 3 of version 1. This line was not found in the text shown here." in body
     conversation = signed_in(alice).get(reverse("comment", args=[memory.store_id, newest().pk])).content.decode()
     assert "As it was in version 1" in conversation
     assert "three" in conversation
     caller.replace("/a.md", "two\n", "two\nthree\n")
-    assert "which was not found" in page(alice, memory), "a line that is written again is another line"
+    assert "This line was not found" in page(alice, memory), "a line that is written again is another line"
 
 
 def test_an_earlier_version_shows_only_what_was_written_by_then(caller: Caller, memory: Memory, alice: User) -> None:
@@ -269,7 +269,7 @@ def test_of_a_redacted_version_a_comment_says_only_what_is_known(caller: Caller,
     first = memory.head_id
     caller.replace("/a.md", "one\n", "zero\none\n")
     redaction.redact_version(memory.store_id, first, Act(Actor.person(alice), Door.WEB, caller.at))
-    assert "On line 2 of version 1, which was not found in this text." in page(alice, memory)
+    assert "On line 2 of version 1. This line was not found in the text shown here." in page(alice, memory)
     client = signed_in(alice)
     said = client.get(reverse("comment", args=[memory.store_id, newest().pk])).content.decode()
     assert "The text of version 1 was redacted or removed, so its lines cannot be shown." in said

@@ -155,7 +155,7 @@ class TestFilter:
             found += paths_in(answer.content.decode())
             if not answer.context["older_url"]:
                 break
-            assert "There are older deletions" in answer.content.decode()
+            assert "There are older ones." in answer.content.decode()
             url = reverse("trash", args=[store.id]) + answer.context["older_url"]
         assert found == ["/a/1.md"]
 

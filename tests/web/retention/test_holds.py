@@ -128,7 +128,7 @@ def test_letting_go_asks_first_and_stays_in_the_list(client: Client, store: Memo
     hold = holds.place(store.pk, act(), kind=HoldKind.HOLD, reason="case", path="/x")
     address = url("release_hold", store.pk, hold.pk)
     html = page(client, address)
-    assert "Release the hold" in html and "can remove this again" in html
+    assert "Release the hold" in html and "can remove what this hold covers" in html
     html = client.post(address, {"note": "settled"}, follow=True).content.decode()
     assert "The legal hold was released." in html and "Ended" in html and "released by Alice" in html
     assert (newest(store).command, newest(store).note) == ("release", "settled")

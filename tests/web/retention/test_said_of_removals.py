@@ -60,7 +60,7 @@ def test_archiving_and_unpinning_and_a_rehearsal_do_not_promise_too_much(old: Me
     archives = page(client, reverse("archive_store", args=[old.pk]))
     assert "except what retention policies remove" in archives and "Retention policies still apply." in archives
     unpins = page(client, reverse("release_hold", args=[old.pk, pin.pk]))
-    assert "removes permanently what has been in the trash for long enough, and old versions and audit" in unpins
+    assert "removes permanently what has been in the trash for long enough. Old versions and audit" in unpins
     assert "run by themselves every hour" in page(client, reverse("rehearsal", args=[old.pk]))
 
 
