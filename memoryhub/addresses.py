@@ -15,8 +15,10 @@ def parts_of(url: str) -> SplitResult:
 
 
 def database_of(url: str) -> dict[str, Any]:
-    """Return Django's settings for the URL of a database. For a wrong URL, which a system check reports, they name the
-    dummy backend."""
+    """Return Django's settings for the URL of a database.
+
+    For a wrong URL, these settings name the dummy backend; a system check reports the URL.
+    """
     try:
         database = dict(dj_database_url.parse(url)) if "," not in parts_of(url).netloc else _with_several_hosts(url)
     except (ValueError, KeyError):

@@ -61,10 +61,10 @@ class ExportStore(Body):
     }}},
 )  # fmt: skip
 def export_memory_store(request: HttpRequest, memory_store_id: str, body: ExportStore) -> StreamingHttpResponse:
-    """Streams memories with their versions, as of the audit entry that this request writes. `jsonl` of a whole memory
-    store with its history includes the audit and needs `manage` access, as `governance` does; everything else needs
-    `read`. The last line of JSON Lines has type `end`, and the last line of a git stream is `done`: an export without
-    it is incomplete."""
+    """Streams memories with their versions, as of the audit entry that this request writes. Two exports need `manage`
+    access: one with `governance`, and `jsonl` of a whole memory store with its history, because it includes the audit.
+    All others need `read`. The last line of JSON Lines has type `end`, and the last line of a git stream is `done`: an
+    export without it is incomplete."""
     call = call_of(request)
     path = exporting.directory_of(body.path_prefix or "")
     wanted = Wanted(body.format, path, history=body.history, governance=body.governance)

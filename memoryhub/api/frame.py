@@ -176,8 +176,10 @@ class _Run:
 
 
 def _models(view: Callable[..., Any]) -> tuple[tuple[str, type[BaseModel]] | None, tuple[str, type[BaseModel]] | None]:
-    """Return (name, model) of the parameter for the query, and (name, model) of that for the body; None in place of a
-    parameter that the view does not have."""
+    """Return the view's parameter for the query and its parameter for the body, each as (name, model).
+
+    A parameter that the view does not have is None.
+    """
     query = body = None
     for name, hint in get_type_hints(view, include_extras=True).items():
         if name == "return":

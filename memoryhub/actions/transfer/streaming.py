@@ -1,7 +1,7 @@
 """The audit stream: which entries have been written to it, which entries are next, and which process writes them.
 
-Entries are written before the cursor of their chain moves. So after a crash, some entries are written again, but none
-is left out. The stream has no entries of throw-away copies.
+Each chain has a cursor: the last entry that was written. It moves after the entries were written. So after a crash,
+some entries are written again, but none is left out. The stream has no entries of throw-away copies.
 """
 
 import json
@@ -37,7 +37,7 @@ class Batch(NamedTuple):
 
 
 def claim(holder: str, now: datetime) -> bool:
-    """Let a process write the stream for LEASE. Return whether it may.
+    """Let the process `holder` write the stream for the time LEASE. Return False if another process has a lease.
 
     A lease that ends more than LEASE from now was made with a wrong clock, and is ignored.
     """

@@ -29,7 +29,7 @@ from memoryhub.pure.protocol import paths
 class _Head:
     """A memory's newest version, with the columns that are repeated in the memory's row.
 
-    If the version is a deletion, its text is the deleted one.
+    If the newest version is a deletion, `text_id`, `size` and `sha256` are those of the version before it.
     """
 
     memory_id: str
@@ -97,10 +97,10 @@ def _start(store_id: str) -> int:
 def _next_seq(
     last: _Head, head: _Head, removed: Mapping[tuple[str, int], int], start: int, stored: int | None
 ) -> int | None:
-    """Return the seq of the entry that superseded the version `last`; None if no row shows it.
+    """Return the seq of the entry that made the version after `last`; None if no row shows it.
 
-    `head` is the next version that still exists. The `stored` seq is returned if the entries that could disprove it
-    were removed.
+    `head` is the next version that still has a row. If the version after `last` was removed, its redaction has the seq.
+    Without that redaction, a `stored` seq up to `start` is returned: the entries that could disprove it were removed.
     """
     if head.number == last.number + 1:
         return head.seq
@@ -160,8 +160,8 @@ def _notes(store_id: str) -> Iterator[tuple[int, str]]:
 def _reads_fit(memory: Memory, count: int, last: int | None, start: int) -> bool:
     """Return whether a memory's stored reads match the entries.
 
-    There are entries of `count` reads, and `last` is the newest of them. If entries up to `start` were removed, there
-    may have been more, earlier reads.
+    The entries record `count` reads, the newest in the entry `last`. If the entries up to `start` were removed, the
+    memory may have had more reads before.
     """
     if not start:
         return (memory.read_count, memory.last_read_seq) == (count, last)

@@ -268,9 +268,9 @@ def _is_of_kind(kind: Kind) -> Q:
 
 
 def _about(chain: str, path: str) -> Q:
-    """Return the condition that an entry names the path, made a version at it, or moved a memory away from it.
+    """Return the condition that an entry is about a path, as `Search` defines it.
 
-    This includes entries that name a directory and made versions under it.
+    If the path ends with a slash, decisions about versions in the directory do not count.
     """
     named = at_or_beneath(UNINDEXED_PATH, path) | at_or_beneath(UNINDEXED_NEW_PATH, path)
     versions = MemoryVersion.objects.filter(store_id=chain)
@@ -284,8 +284,11 @@ def _about(chain: str, path: str) -> Q:
 
 
 def _nearness(seqs: Sequence[int], size: int, newest: bool) -> tuple[bool, int]:
-    """Return a sort key for a first batch: complete batches come first, then the batches that cover the longest part of
-    the chain."""
+    """Return a sort key for the first batch of a filter: filters that match fewer entries come first.
+
+    A batch with fewer than `size` seqs has all matches of its filter, so it comes before full batches. Of the full
+    batches, one that covers a longer part of the chain comes first.
+    """
     if len(seqs) < size:
         return False, len(seqs)
     return True, seqs[-1] if newest else -seqs[-1]
@@ -341,7 +344,7 @@ def _of_reviews(reviews: ReviewQuerySet, newest: bool) -> Seqs:
 
 
 def _memories(chain: str, path: str) -> list[str]:
-    """Return the ids of the memories to which the newest DECIDED versions at a path belong."""
+    """Return the ids of the memories of the newest versions at a path. At most DECIDED versions are used."""
     versions = MemoryVersion.objects.filter(store_id=chain).at(path).order_by("-seq")
     return list(dict.fromkeys(versions.values_list("memory_id", flat=True)[:DECIDED]))
 
@@ -351,7 +354,7 @@ def _versions(
 ) -> Iterable[tuple[int, int | None]]:
     """Return (seq, superseded_seq) of versions at one path.
 
-    These are the next versions between two seqs, at most `count`, and the last version before `low`.
+    These are the first `count` versions with a seq from `low` to `high`, and the last version before `low`.
     """
     columns, order = ("seq", "superseded_seq"), versions.order_by("-seq" if newest else "seq")
     found = list(order.filter(seq__gte=low, seq__lte=high).values_list(*columns)[:count])

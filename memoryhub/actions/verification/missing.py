@@ -1,8 +1,8 @@
 """Records why entries that checkpoints name are missing from the database, for example after a restore.
 
-The record is an act in the hub's chain. For each chain, it names the last entry that exists and the last entry in a
-checkpoint. It explains the checkpoints that name an entry between these two, if they are older than the act or were
-written while the clock was ahead.
+The record is an act in the hub's chain. For each chain with a gap, it names the last entry before the gap, and the last
+entry of the gap that a checkpoint names. It explains a checkpoint that names an entry of the gap, if the checkpoint was
+written before the act or while the clock was ahead.
 """
 
 import json
@@ -28,7 +28,8 @@ class Missing:
     """A chain whose entries after `kept`, up to `last`, are missing. `reason` and `at` are those of the act that
     accepted the gap.
 
-    `ahead` has the first and the last moment of the missing checkpoints that were written while the clock was ahead.
+    Some checkpoints that name these entries may have been written while the clock was ahead: `ahead` has the earliest
+    and the latest time in them (None: there are none).
     """
 
     chain: str
@@ -39,7 +40,7 @@ class Missing:
     ahead: tuple[str, str] | None = None
 
     def explains(self, checkpoint: Checkpoint) -> bool:
-        """Return whether a checkpoint names one of the missing entries, and is older than the act or from the time
+        """Return whether a checkpoint names one of the missing entries, and has a time before the act or in
         `ahead`."""
         within = checkpoint.chain == self.chain and self.kept < checkpoint.seq <= self.last
         if not within or self.at is None:

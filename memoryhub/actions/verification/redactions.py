@@ -67,7 +67,7 @@ def commitments(found: Redacted, seq: int, versions: Iterable[MemoryVersion]) ->
 
 
 def told_problems(found: Redacted, seq: int) -> Iterator[str]:
-    """For each removed version of an entry, yield a sentence if the redaction in the version's place was changed."""
+    """Yield a sentence for each removed version of an entry, if the redaction that records its removal was changed."""
     for row in found.removed[seq]:
         if not fits(row, []):
             yield f"the removal of version {row.version} was changed"

@@ -138,7 +138,8 @@ def _versions(store_id: str, entry: AuditEntry, details: dict[str, Any]) -> list
 def _reverted(store_id: str, seq: int, details: dict[str, Any]) -> Collection[str]:
     """Return the ids of the versions that an entry reverted.
 
-    If the entry's input has only a digest of these ids, they are taken from its reviews or from what it undid.
+    If the entry's input has only a digest of these ids, the reviews of the entry name the versions. If these reviews do
+    not match the digest, the reverted versions are all that the entry undid.
     """
     named = details["reverted"]
     if not isinstance(named, dict):
@@ -149,8 +150,7 @@ def _reverted(store_id: str, seq: int, details: dict[str, Any]) -> Collection[st
 
 
 def _known(store_id: str, versions: Iterable[str], seq: int) -> list[tuple[str, str, str | None]]:
-    """Return (memory, version, state) of the versions older than the entry `seq`, and of the versions that were
-    removed."""
+    """Return (memory, version, state) of those given versions that are older than the entry `seq`, or were removed."""
     found: list[tuple[str, str, str | None]] = []
     for part in in_parts(versions):
         rows = MemoryVersion.objects.among(store_id, part).filter(seq__lt=seq)

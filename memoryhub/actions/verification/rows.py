@@ -26,8 +26,10 @@ Row = TypeVar("Row", bound=models.Model)
 
 
 def reraise_refusal(error: Exception) -> None:
-    """Raise a DatabaseError again, unless a stored value caused it: a query that fails for another reason says nothing
-    about a row."""
+    """Raise `error` again if it is a DatabaseError that no stored value caused.
+
+    Such an error says nothing about a row.
+    """
     is_of_a_value = isinstance(error, DataError) or "Could not decode to UTF-8" in str(error)
     if isinstance(error, DatabaseError) and not is_of_a_value:
         raise error

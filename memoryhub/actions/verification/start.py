@@ -88,9 +88,10 @@ def outlived(row: AuditChain) -> "tuple[QuerySet[MemoryVersion], Iterable[tuple[
 
 
 def newest_redactions(chain_id: str, start: int) -> dict[str, tuple[Redaction | None, Redaction | None]]:
-    """Return {version: (its newest redaction up to the chain's start or None, its newest redaction)}.
+    """Return {version: (its redaction at the chain's start, its newest redaction)}.
 
-    Only redacted versions from before the start are included.
+    Only redacted versions from before the start are included. The redaction at the start is the newest one with a seq
+    up to `start`, or None.
     """
     found: dict[str, tuple[Redaction | None, Redaction | None]] = {}
     rows = Redaction.objects.of_chain(chain_id).filter(entry_seq__lte=start, number=None, field=None)

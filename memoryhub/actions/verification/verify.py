@@ -256,7 +256,7 @@ class _Verification:
             yield from content_problems(version, self.redacted.of_version.get(version.id))
 
     def _sealed_elsewhere(self, entry: AuditEntry) -> bool:
-        """Return whether an entry of a deleted store matches its seals of rows outside the store."""
+        """Return whether an entry of a deleted store matches its seals, or has only seals of the store's own rows."""
         found = self.sealed[entry.seq]
         at_home = all(seal.home == self.chain for seal in found)
         return at_home or chain.digest(map(seals.member, found)) == entry.digest
@@ -330,9 +330,9 @@ class _Verification:
         return first is not None and "message" not in proofs.read(first).salts
 
     def _answer(self, entry: AuditEntry, proof: Proof) -> str | None:
-        """Return the answer of a call: stored, rendered again, or that of the call which was repeated.
+        """Return the answer of a call: the stored one, the one rendered again, or that of the earlier call it repeats.
 
-        None if there was none; "" if the hub would not have written such an entry.
+        Return None if the call had no answer; "" if the hub would not have written such an entry.
         """
         if entry.message is not None:
             try:

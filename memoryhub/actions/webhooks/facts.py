@@ -48,7 +48,8 @@ _DECISIONS = {"review.reverted": Decision.REVERTED, "review.flagged": Decision.F
 def end_of_part(chain: str, seq: int, end: int, most: int) -> int:
     """Return the seq of the last entry to read now, at most `end`.
 
-    The entries after `seq` up to this entry made at most `most` versions together; but at least one entry is read.
+    The entries after `seq` up to this entry made at most `most` versions together. The first entry after `seq` is
+    always read, even if it made more.
     """
     made = MemoryVersion.objects.filter(store_id=chain, seq__gt=seq).order_by("seq")
     last = made.values_list("seq", flat=True)[most : most + 1].first()
@@ -183,15 +184,20 @@ def _named(details: Mapping[str, Any] | None) -> list[str]:
 
 
 def _further(chain: str, seq: int, command: str | None, details: Mapping[str, Any] | None) -> dict[str, list[str]]:
-    """Return {event: ids of the versions that it is about} for the events that FURTHER_EVENTS has for the entry's
-    command."""
+    """Return {event: ids of its versions} of the further events of an entry.
+
+    FURTHER_EVENTS lists these events by command. An entry has those whose field is set in its input.
+    """
     fields = commands.FURTHER_EVENTS.get(command or "", {})
     given = {name: event for name, event in fields.items() if (details or {}).get(name)}
     return {event: _ids_in(details, name) or _decided(chain, seq, event) for name, event in given.items()}
 
 
 def _decided(chain: str, seq: int, event: str) -> list[str]:
-    """Return the ids of the versions about which an entry decided, if its input has only their number."""
+    """Return the ids of the versions about which an entry made the decision that `event` reports.
+
+    They are read from the reviews, for an entry whose input has only their number.
+    """
     decided = Review.objects.of_entry(chain, seq).filter(decision=_DECISIONS[event])
     return list(decided.order_by("id").values_list("version_id", flat=True))
 

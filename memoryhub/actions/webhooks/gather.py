@@ -52,11 +52,10 @@ class Wants(NamedTuple):
 
 
 def begin(store_id: str | None) -> None:
-    """Skip the current entries, runs and imports, so that a webhook of a store (None: of the hub) gets only later
-    events.
+    """Skip the current entries, runs and imports, so that a new or resumed webhook gets only later events.
 
-    Entries that another webhook still needs are not skipped. Call it in the transaction that creates or resumes the
-    webhook.
+    `store_id` is the webhook's store (None: it is a webhook of the hub). Entries that another webhook still needs are
+    not skipped. Call this function in the transaction that creates or resumes the webhook.
     """
     # So only one webhook begins at a time, and each sees all others.
     lock_hub()
@@ -207,8 +206,7 @@ def _newest(webhook: str, at: datetime) -> datetime:
 
 
 def _deliver(rows: Sequence[Delivery], at: datetime) -> None:
-    """Save the deliveries. A webhook becomes due now, unless an earlier delivery waits that must be sent before
-    them."""
+    """Save the deliveries, and make each webhook due now, unless one of its earlier deliveries must be sent first."""
     if not rows:
         return
     webhooks = Webhook.objects.filter(pk__in={row.webhook_id for row in rows})

@@ -95,7 +95,7 @@ def create_webhook(store_id: str | None, wanted: WebhookSettings, act: Act) -> W
     """Create a webhook of a store (None: of the hub, for all stores) and return it. The webhook gets events from now
     on.
 
-    Raises outgoing.Refused, UnknownEvent, TooManyWebhooks and tree.NoSuchStore.
+    Raises outgoing.Refused, UnknownEvent, TooManyWebhooks, tree.NoSuchStore and RightLost.
     """
     _check(wanted)
     with place(store_id, act) as tell:
@@ -122,7 +122,7 @@ def create_webhook(store_id: str | None, wanted: WebhookSettings, act: Act) -> W
 def edit_webhook(webhook_id: str, wanted: WebhookSettings, act: Act) -> bool:
     """Change a webhook's settings; return whether anything changed. Waiting deliveries go to the new address.
 
-    Raises outgoing.Refused, UnknownEvent and NoSuchWebhook.
+    Raises outgoing.Refused, UnknownEvent, NoSuchWebhook and RightLost.
     """
     _check(wanted)
     with locked(webhook_id, act) as (webhook, tell):
@@ -242,7 +242,7 @@ def reveal(webhook_id: str, act: Act) -> str:
 def locked(webhook_id: str, act: Act) -> Iterator[tuple[Webhook, Tell]]:
     """Lock a webhook's store or the hub; yield the webhook and a function that writes the entry.
 
-    Raises NoSuchWebhook.
+    Raises NoSuchWebhook and RightLost.
     """
     found = Webhook.objects.filter(pk=webhook_id).values_list("store_id").first()
     if found is None:

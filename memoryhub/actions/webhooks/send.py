@@ -135,8 +135,11 @@ def _give_back(webhook_id: str) -> None:
 
 
 def _next(webhook_id: str, at: datetime, most: int) -> list[Delivery]:
-    """Return deliveries in order from the oldest one, if the oldest is due; otherwise the due deliveries that are
-    `aside`."""
+    """Return the next waiting deliveries of a webhook.
+
+    If the oldest delivery that is not `aside` is due, return the deliveries that are not `aside`, oldest first.
+    Otherwise, return the due deliveries that are `aside`.
+    """
     waiting = Delivery.objects.waiting().filter(webhook_id=webhook_id)
     first = list(waiting.filter(aside=False).order_by("id")[:most])
     beyond = at + schedule.NO_WAIT_IS_LONGER
@@ -239,7 +242,8 @@ def _write_health(webhook: Webhook, results: Sequence[Result]) -> None:
 def _pause_for(webhook: Webhook, answer: Answer, at: datetime) -> Pause | None:
     """Return why an answer pauses an active webhook, or None.
 
-    `at` is a time of the hub's clock, so time in which the hub did not run does not count as failing.
+    `at` is a time of the hub's clock, which moves only while the hub runs. So the webhook is not paused because of time
+    in which the hub did not run.
     """
     if webhook.paused_at is not None or answer.is_delivered:
         return None
@@ -275,8 +279,8 @@ def work(
 ) -> int:
     """Send the due deliveries of one webhook, one after the other, about `most` of them; return the number of tries.
 
-    After each try, `rest` is called with the seconds that it took, and with whether many deliveries wait. `may_go_on`
-    is called before each claim except the first; False ends the work.
+    After a successful try, `rest` is called with two values: the seconds that the try took, and whether many deliveries
+    wait. `may_go_on` is called before each claim except the first; if it returns False, the work ends.
     """
     tries = 0
     while tries < most and (not tries or may_go_on()) and (messages := claim(webhook_id, clock())):

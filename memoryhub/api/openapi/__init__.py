@@ -39,8 +39,10 @@ def document(api: NinjaAPI) -> Json:
 
 
 def _in_order(address: Json) -> Json:
-    """Return a copy of `address`, {method: operation}, in order. A PATCH that is the same operation as the POST gets
-    its own id and summary."""
+    """Return a copy of `address`, which is {method: operation}.
+
+    If PATCH is the same operation as POST, the PATCH gets its own id and summary.
+    """
     details = {method: copy.deepcopy(operation) for method, operation in address.items()}
     if "patch" in details and "post" in details and details["patch"]["operationId"] == details["post"]["operationId"]:
         details["patch"]["operationId"] += "_by_patch"

@@ -197,9 +197,9 @@ def _row(
 
 
 def _became(told: dict[str, Any], memory: str | None, here: Here) -> str | None:
-    """Return the id of the version that a merged change became at its source, or of a version with the same text.
+    """Return the id that the version made by a merged change has in this store.
 
-    Return None if the store has neither.
+    If that version was not imported, return the id of the newest version with the same text, or None.
     """
     memory = memory or here.memory(None, told["path"])
     return here.version(told["became_at"]) or here.with_text(memory, told["content"], told["path"])

@@ -95,9 +95,10 @@ def taken(store: Tree, job: Import, item: ImportItem) -> Record | None:
 
 
 def _with_lines(one: Fitting, told: dict[str, Any], here: Here, store: str) -> Fitting:
-    """Return the rule with the lines that it protects here, and with the path of the memory that has them.
+    """Return the rule with the version whose lines it protects in this store, and with the path of its memory.
 
-    They are lines of the imported version or, if that version was not imported, of a version with the same text.
+    This is the version that the rule named at its source or, if that version was not imported, the newest version with
+    the same text. If there is neither, the rule is left out.
     """
     lines = one.rule.only_if
     if one.why or not isinstance(lines, Lines):

@@ -53,8 +53,8 @@ def of_directory(
 ) -> Brought:
     """Read the texts of a directory, without following links. Raises Refused and OSError.
 
-    Files with usual names of ignored files are left out, and so are files that `exclude` names. If the directory is an
-    unpacked export of a hub, only `exclude` applies to its texts.
+    Files that match `exclude` are left out. By default, these are databases and files that tools keep for themselves
+    (NEVER). If the directory is an unpacked export of a hub, the patterns of NEVER do not apply to the exported texts.
     """
     bounds, left, size = bounds or importing.bounds(), [], 0
     texts: dict[str, bytes] = {}

@@ -190,8 +190,10 @@ class _History:
         self.last: MemoryVersion | None = None
 
     def _ids(self, item: ImportItem) -> tuple[str, frozenset[str]]:
-        """Return the memory's id, and the version ids that are kept. Ids that this hub has, or once had, are
-        not kept."""
+        """Return the memory's id, and the ids from the source that versions keep.
+
+        An id that this hub has or once had is not kept: the memory or version then gets a new id.
+        """
         own = item.memory or ""
         versions = {version["id"] for version in item.history if version["id"] and _VERSION_ID.fullmatch(version["id"])}
         taken: set[str | None] = set()

@@ -113,7 +113,7 @@ def locked(path: Path, *, shared: bool = False) -> Iterator[None]:
 def _ready(path: Path, known: Known) -> _End:
     """Complete a step that a crash interrupted. Return the end of the live file.
 
-    The live file is closed first if it is full or the audit key was rotated.
+    If the live file is full or the audit key was rotated, first close this file and begin the next live file.
     """
     end = _end_of(path)
     if end.size and not end.is_closed and (end.is_old or _is_full(path, end)):
@@ -198,7 +198,7 @@ def _is_full(path: Path, end: _End) -> bool:
 
 
 def _close(path: Path, end: _End) -> None:
-    """Write the closing line of the live file, unless another file has the name of the segment."""
+    """Write the closing line of the live file, unless a file with the name of its segment already exists."""
     if segment_of(path, end.segment).exists():
         logger.warning("%s is there, and %s is not closed: it goes on growing", segment_of(path, end.segment), path)
         return

@@ -30,7 +30,8 @@ class Checked:
 def check(path: Path, only: str | None = None, archive: Path | None = None) -> Checked:
     """Check all lines, or only the lines of the chain `only`. Return the result.
 
-    `archive` is a further directory with segments. Do not call it in a snapshot, which may lack the newest entries.
+    `archive` is a second directory with segments. Do not call this function in a snapshot of the database: a snapshot
+    may lack the newest entries.
     """
     found, files = Checked(), reading.Files(path, archive)
     lines = iter(files)

@@ -1,8 +1,8 @@
-"""The lines of the checkpoint files: JSON objects, each signed with the audit key, together with its place.
+"""The lines of the checkpoint files: JSON objects, each with a signature by the audit key.
 
-A file is a numbered segment, and its lines are numbered from 1. From the second segment on, the first line is an
-Opening. The last line of a full segment is a Closing. Lines without a number were written by an older version of the
-hub.
+The signature also covers the line's place: the number of its segment and its number in the segment, from 1. Each file
+is one segment. From the second segment on, the first line is an Opening. The last line of a full segment is a Closing.
+Lines without a number were written by an older version of the hub.
 """
 
 import hmac
@@ -31,7 +31,7 @@ class Checkpoint:
 class Opening:
     """A segment's first line. It has the SHA-256 of the previous segment's file.
 
-    `heads` is the number of checkpoints after this line that repeat those of the previous segment.
+    The next lines, `heads` in number, repeat the newest checkpoints of the previous segment.
     """
 
     previous: str

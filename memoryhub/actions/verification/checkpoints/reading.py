@@ -31,8 +31,8 @@ class Placed(NamedTuple):
 class _File:
     """The progress of reading one file. `before` is the SHA-256 of the previous segment (None: that was not read).
 
-    `key` is the position of the newest audit key so far: no later line may be signed with an older key. `lost` has the
-    names of needed keys that the hub does not have.
+    `key` is the position, among all audit keys from old to new, of the newest key that signed a line so far. No later
+    line may be signed with an older key. `lost` has the names of needed keys that the hub does not have.
     """
 
     segment: int
@@ -90,11 +90,11 @@ class _File:
 
 
 class Files:
-    """The live file at `path` and its segments, with those in the directory `archive`. Iterate over it to read the
-    files.
+    """The checkpoint files: the live file at `path`, and the segments beside it and in the directory `archive`.
 
-    Afterwards, `problems` has the first fault of each file. `absent` has the numbers of the oldest segments, if they
-    are in neither directory. `lost` has the names of needed audit keys that the hub does not have.
+    Iterate over this object to read the files. Afterwards, `problems` has the first fault of each file. `absent`
+    has the numbers of the oldest segments, if they are in neither directory. `lost` has the names of needed audit keys
+    that the hub does not have.
     """
 
     def __init__(self, path: Path, archive: Path | None = None) -> None:
@@ -168,9 +168,10 @@ class Files:
             self.problems.append(f"{path} {file.problem}")
 
     def _look_for_later(self, number: int, there: dict[int, Path]) -> None:
-        """The live file is segment `number`. Report each further file with this number or a higher one.
+        """Report each segment that should not exist beside the live file, which is segment `number`.
 
-        A file with this number is right if it is the same file, which has just been closed.
+        A segment with a higher number should not exist, nor one with this number and another content. A segment with
+        this number and the same content is right: the live file has just been closed.
         """
         for later in sorted(one for one in there if one >= number):
             last = self._last
