@@ -17,6 +17,7 @@ from django.db.migrations.loader import MigrationLoader
 
 from memoryhub import checks
 from memoryhub.actions.backups import restore
+from memoryhub.actions.core.audit import keys
 from memoryhub.actions.core.hub import installation
 from memoryhub.actions.verification import checkpoints
 from memoryhub.database import pooled
@@ -104,6 +105,8 @@ def explained(returncode: int) -> Iterator[None]:
     """Turn an error of the database, a file or the output into one sentence without a traceback."""
     try:
         yield
+    except keys.Replaced as error:
+        raise CommandError(f"{error}.", returncode=returncode) from error
     except (DatabaseError, InterfaceError) as error:
         message = f"The database does not answer, or refuses: {pooled.reason_of(error)}"
         raise CommandError(message, returncode=returncode) from error

@@ -13,6 +13,7 @@ from django.core.management import call_command
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, connection, connections
 from django.db.migrations.loader import MigrationLoader
 
+from memoryhub.actions.core.audit.keys import Replaced
 from memoryhub.actions.core.transactions.snapshot import snapshot
 from memoryhub.actions.verification import verify
 from memoryhub.database import copies
@@ -77,16 +78,19 @@ def sound(check: Any) -> Verdict:
 def verdict(*, is_complete: bool = True) -> Verdict:
     """Verify every chain of the database, and return the result.
 
-    A database with an older schema (`is_complete` is False) cannot be verified before it is migrated; the result says
-    so.
+    An older schema (`is_complete` is False) cannot be verified before it is migrated; the result says so. Raises Failed
+    if the audit key was rotated meanwhile.
     """
     if not is_complete:
         return Verdict(0, "the database was left by an older MemoryHub; a restore migrates and verifies it")
     total, problem = 0, ""
-    for name in verify.chains(set()):
-        count, wrong = verify.verify(name)
-        total += count
-        problem = problem or (str(wrong) if wrong else "")
+    try:
+        for name in verify.chains(set()):
+            count, wrong = verify.verify(name)
+            total += count
+            problem = problem or (str(wrong) if wrong else "")
+    except Replaced as error:
+        raise Failed("The audit key is not the one of this database: it was rotated meanwhile. Try again.") from error
     return Verdict(total, problem)
 
 

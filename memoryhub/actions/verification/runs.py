@@ -11,6 +11,7 @@ from django.conf import settings
 
 from memoryhub.actions.core import audit
 from memoryhub.actions.core.audit import Act, Actor, Record
+from memoryhub.actions.core.hub import installation
 from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.verification import verify
 from memoryhub.actions.verification.checkpoints import check as checkpoint_check
@@ -59,6 +60,8 @@ def run_asked(at: datetime) -> None:
         return
     begun = time.monotonic()
     written = checkpoint_check.check(settings.MEMORYHUB_CHECKPOINT_FILE)
+    if written.files or written.problems:
+        installation.require_current_key()
     wrong, entries = ["checkpoints"] if written.files or written.lost else [], 0
     for chain in verify.chains(written.chains):
         count, problem = verify.verify(chain)

@@ -12,6 +12,7 @@ from django.db.models import QuerySet
 
 from memoryhub.actions.core import proofs
 from memoryhub.actions.core.audit import seals, to_json
+from memoryhub.actions.core.hub import installation
 from memoryhub.actions.core.proofs import Proof
 from memoryhub.actions.core.transactions.snapshot import snapshot
 from memoryhub.actions.memories import calls
@@ -68,13 +69,16 @@ def _sealing() -> "QuerySet[Seal, tuple[str]]":
 def verify(chain_id: str, checkpoint_file: Path | None = None) -> tuple[int, Problem | None]:
     """Return how many entries of a chain are right, and its first problem or None.
 
-    The hub may write while this runs. Raises DatabaseError if the database refuses to answer.
+    The hub may write meanwhile. Raises DatabaseError if the database refuses to answer; this is Replaced if something
+    looks wrong because the audit key was rotated meanwhile.
     """
     by_checkpoints = checkpoint_check.check(checkpoint_file, chain_id).problems if checkpoint_file else {}
     with snapshot():
         count, problem = _verified(chain_id)
     if problem is None and chain_id in by_checkpoints:
         problem = Problem(chain_id, *by_checkpoints[chain_id])
+    if problem is not None:
+        installation.require_current_key()
     return count, problem
 
 

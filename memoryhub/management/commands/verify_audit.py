@@ -12,6 +12,7 @@ from django.db import DatabaseError
 from django.utils import timezone
 
 from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.core.hub import installation
 from memoryhub.actions.verification import checkpoints as checkpoint_files, missing, older_keys, runs, verify
 from memoryhub.actions.verification.checkpoints import check as checkpoint_check
 from memoryhub.models import AuditEntry, Door
@@ -67,6 +68,8 @@ class Command(HubCommand):
     def _verify(self, chain: str | None, archive: Path | None) -> None:
         begun = time.monotonic()
         written = checkpoint_check.check(settings.MEMORYHUB_CHECKPOINT_FILE, archive=archive)
+        if written.files or written.problems:
+            installation.require_current_key()
         is_complete = bool(written.chains or written.files) and not written.absent
         if written.absent:
             self.stdout.write(_absent(len(written.absent)))

@@ -13,7 +13,7 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 from pytest_django import DjangoDbBlocker
 
-from memoryhub.actions.backups import make
+from memoryhub.actions.backups import databases, make
 from memoryhub.actions.core import proofs
 from memoryhub.actions.core.audit import Act, Actor, documents, keys
 from memoryhub.actions.core.rules import holds
@@ -350,6 +350,10 @@ def test_a_process_with_the_older_key_writes_nothing_and_says_why(hub: Hub) -> N
     assert health.unready() == "the audit key was rotated, and this process has the older one"
     with pytest.raises(starting.NotStarted, match="is not the audit key of this database"):
         starting.require_own_secrets(["MEMORYHUB_AUDIT_KEY"])
+    with pytest.raises(keys.Replaced):  # and calls nothing wrong that it verifies
+        verify.verify(hub.store.pk)
+    with pytest.raises(databases.Failed, match="it was rotated meanwhile"):
+        databases.verdict()
     keys.use(new)
     assert AuditEntry.objects.of_chain(HUB).count() == entries and problems() == []
 

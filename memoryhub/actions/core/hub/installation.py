@@ -10,7 +10,7 @@ from django.conf import settings
 
 from memoryhub.actions.core import audit, proofs
 from memoryhub.actions.core.audit import Act, Record
-from memoryhub.actions.core.audit.keys import key_name
+from memoryhub.actions.core.audit.keys import Replaced, key_name
 from memoryhub.actions.core.transactions import writing
 from memoryhub.models import HUB, AuditEntry, Installation
 
@@ -59,6 +59,13 @@ def replace_audit_key(older_keys: str) -> None:
 def is_audit_key(key: str) -> bool:
     """Return whether a text is the audit key with which the hub writes."""
     return Installation.objects.filter(pk=1, audit_mark=_mark(key.encode())).exists()
+
+
+def require_current_key() -> None:
+    """Raise Replaced if the audit key was rotated since this process read it."""
+    stored = Installation.objects.filter(pk=1).values_list("audit_mark", flat=True).first()
+    if stored not in (None, _audit_mark()):
+        raise Replaced
 
 
 def accept_secret_key(act: Act) -> bool:
