@@ -113,10 +113,10 @@ def no_nul(get_response: GetResponse) -> GetResponse:
 
 
 def no_keys(get_response: GetResponse) -> GetResponse:
-    """Redirect from an address that contains a whole key, such as a search for it, to a page that says what to do about
-    the key.
+    """If the query of an address contains a whole key, redirect to a page that says what to do about the key.
 
-    So no page repeats the key, and no browser keeps it in its history.
+    A search for a key, for example, has such an address. After the redirect, no page repeats the key, and no browser
+    keeps it in its history.
     """
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
@@ -146,10 +146,11 @@ def content_security_policy(get_response: GetResponse) -> GetResponse:
 
 
 def signed_in_browser(get_response: GetResponse) -> GetResponse:
-    """Sign people out whose session in this browser has ended: by its age, by a pause, or on the page that lists the
-    browsers.
+    """Sign a person out if the sign-in in this browser is no longer valid.
 
-    If the hub fails to answer, the form that the request sent can be sent again.
+    It ends by its age, by a pause, on the page that lists the browsers, by a new password, if the person becomes
+    inactive, or if the identity provider no longer confirms it. If the hub fails to handle a form (status 500 or more),
+    the person can send the form again.
     """
 
     def middleware(request: HttpRequest) -> HttpResponseBase:

@@ -1,4 +1,4 @@
-"""An agent's own sessions in the API, in the shape of Anthropic's: the SDK's directory sync takes them as they are."""
+"""An agent's own sessions in the API. They have the shape of Anthropic's, so the SDK's directory sync can use them."""
 
 import re
 from collections.abc import Iterator
@@ -56,8 +56,8 @@ def list_sessions(request: HttpRequest, query: Query[ListSessions]) -> Json:
     summary="Retrieve your session",
 )  # fmt: skip
 def retrieve_session(request: HttpRequest, session_id: str) -> Json:
-    """One session of the key's agent. Its `resources` are the memory stores with entries of the session, as far as the
-    key reaches them."""
+    """One session of the key's agent. Its `resources` are the memory stores that have entries of the session and that
+    the key reaches."""
     caller = call_of(request).caller
     note_key(call_of(request).asked)
     stores = reached(caller)

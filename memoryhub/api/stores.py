@@ -70,8 +70,9 @@ def update_memory_store(request: HttpRequest, memory_store_id: str, body: Update
 )  # fmt: skip
 def delete_memory_store(request: HttpRequest, memory_store_id: str) -> Json:
     """Permanently deletes a memory store with its memories and memory versions. Its audit entries remain, and a last
-    one records the deletion. Needs a key with `manage` access to all memory stores; a key to this one alone may archive
-    it. 400 while a legal hold is on anything in it, 403 while the hub wants a second person for it."""
+    entry records the deletion. Needs a key with `manage` access to all memory stores; a key to only some of them may
+    archive these, but not delete them. The answer is 400 if a legal hold is on anything in the memory store, and 403 if
+    the hub wants a second person for the deletion."""
     if second_person.is_on():
         raise Problem.needs_second_person()
     api.delete_store(memory_store_id, call_of(request).asked)
@@ -82,8 +83,8 @@ def delete_memory_store(request: HttpRequest, memory_store_id: str) -> Json:
     ONE + "/archive", auth=needs(Access.MANAGE), response=answers(Store, 429), summary="Archive a memory store"
 )
 def archive_memory_store(request: HttpRequest, memory_store_id: str) -> Json:
-    """Archives a memory store: it can still be read, its memories deleted and its memory versions redacted, but nothing
-    else in it changes. Archiving again is 200 and changes nothing."""
+    """Archives a memory store. It can still be read, its memories can be deleted, and its memory versions can be
+    redacted; nothing else in it can be changed. Archiving again is 200 and changes nothing."""
     return as_json(api.archive_store(memory_store_id, call_of(request).asked))
 
 

@@ -26,7 +26,10 @@ class AuditStream:
         self.last = ""
 
     def go_on(self, now: datetime) -> bool:
-        """Write new entries, beginning with the next chain. Return False if there are more new entries to write."""
+        """Write new entries, beginning with the chain after the one that was written last.
+
+        Return False if there are more new entries to write.
+        """
         behind = sorted(streaming.behind(), key=lambda one: one[0] <= self.last)
         if self.target is None or not behind or not streaming.claim(self.holder, now):
             return True

@@ -52,8 +52,10 @@ def delay_after(failures: int) -> float:
 
 
 class JobFailed(Exception):
-    """One of several jobs failed; `__cause__` is the error. Each job has its own delay, so the next round comes
-    soon."""
+    """One of several jobs failed; `__cause__` is the error.
+
+    The next round comes soon, so that the failed job does not delay the other jobs: each job has its own delay.
+    """
 
 
 class Explained(Exception):

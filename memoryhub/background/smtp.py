@@ -28,7 +28,7 @@ class _PatientTLS(_Patient, smtplib.SMTP_SSL):
 
 
 class EmailBackend(smtp.EmailBackend):
-    """The backend of the hub's settings."""
+    """The e-mail backend that the hub's settings name."""
 
     @property
     def connection_class(self) -> type[smtplib.SMTP]:

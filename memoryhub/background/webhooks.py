@@ -164,17 +164,16 @@ class Dispatcher:
 
 
 def _rest(seconds: float, share: int) -> None:
-    """Pause after a step that took `seconds`: for as long as the step or, while calls are answered, `share` times as
-    long.
+    """Pause for as long as the last step took (`seconds`). While calls are answered, pause `share` times as long.
 
-    The pause is at most LONGEST seconds.
+    The pause is at most LONGEST seconds and, while calls are answered, at least PAUSE seconds.
     """
     time.sleep(min(max(PAUSE, share * seconds) if transactions.is_busy() else seconds, LONGEST))
 
 
 def _breathe(seconds: float, much_waits: bool) -> None:
-    """Pause between two deliveries to one receiver, of which the first took `seconds`. The pause is shorter if
-    `much_waits`."""
+    """Pause after a delivery that took `seconds`, before the next delivery to the same receiver. The pause is shorter
+    if `much_waits`."""
     least, most = BREATH
     time.sleep(BREATH_IN_A_HURRY if much_waits else min(max(least, 3 * seconds), most))
 

@@ -343,8 +343,8 @@ def _outcome(hub: _Hub, answer: object) -> str:
 
 
 def _paths(hub: _Hub, page: object) -> list[str]:
-    """Return the paths in one page of the root's listing; those of directories without their final `/`. If `page` is no
-    such listing, raise the error that the address is no hub."""
+    """Return the paths in one page of the root's listing, without the final `/` of directories. Raises HubError if
+    `page` is no such listing, because the address is then no hub's."""
     if not isinstance(page, dict) or not isinstance(page.get("data"), list):
         raise _no_hub(hub)
     return [str(item["path"]).rstrip("/") for item in page["data"]]
@@ -366,8 +366,8 @@ def _raise_if_again(sent: Mapping[str, str], paths: Sequence[str]) -> None:
 
 
 def _fewer(error: HubError, most: int) -> int:
-    """Return how many deletions one message may have, according to `error`. Raise `error` unless this number is less
-    than `most`."""
+    """Return how many deletions the next message has: two fewer than `error` allows, but at least one. Raise `error`
+    unless it allows fewer than `most`."""
     if not isinstance(error.most_calls, int) or not 1 <= error.most_calls < most:
         raise error
     return max(1, error.most_calls - 2)

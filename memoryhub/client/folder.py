@@ -64,7 +64,7 @@ class Folder:
             return None
 
     def require(self, relative: str, was: str | None) -> None:
-        """Raise Busy if the digest of a file is no longer `was` (None: there was no file).
+        """Raise Busy if the digest of a file is no longer `was` (None: there was no file), or if it is a symbolic link.
 
         Raises OSError if no file can be at this path, or if the path is outside the directory.
         """

@@ -235,9 +235,9 @@ class Sync:
         self._bring(relative, memory, here, "conflict", more)
 
     def _is_waiting(self, relative: str, here: str | None, memory: Any) -> bool:
-        """Return whether the file is still as it was proposed, so that it needs nothing else.
+        """Handle a file that is still as it was proposed, and return True; return False for any other file.
 
-        If someone has decided about the proposal, the file gets the text of the memory.
+        While the proposal is open, nothing is done. After the decision, the file gets the text of the memory.
         """
         sha, number = self.state.waiting.get(relative, (None, 0))
         if sha != (here or ""):

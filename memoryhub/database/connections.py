@@ -90,7 +90,7 @@ def let_go(*, failed: bool) -> None:
 
 
 def interrupt(other: BaseDatabaseWrapper) -> None:
-    """End the statement that `other`, the connection of another thread, is running, if it runs one.
+    """If a statement runs on `other`, the connection of another thread, end the statement.
 
     In that thread, the statement raises a database error.
     """
@@ -123,8 +123,8 @@ def start_checkpointer(
 ) -> threading.Thread | None:
     """Start and return the thread that checkpoints SQLite's log every `seconds`. Return None for another database.
 
-    While `write_lock` is held, the other threads of the process do not write. Rare checkpoints copy fewer pages and
-    delay fewer calls, but the log becomes larger between them.
+    Each checkpoint ends with a short time in which the thread holds `write_lock`, so that no other thread of the
+    process writes. Rarer checkpoints copy fewer pages and delay fewer calls, but the log becomes larger.
     """
     if connection.vendor != "sqlite":
         return None

@@ -32,7 +32,10 @@ def damage() -> str:
 
 
 def shared_snapshot() -> str:
-    """Return the name of the snapshot of PostgreSQL's open transaction, for sessions that are to see the same data."""
+    """Return the name of the snapshot of PostgreSQL's open transaction.
+
+    With this name, other connections can see the same data.
+    """
     return str(_value("select pg_export_snapshot()"))
 
 

@@ -14,7 +14,7 @@ def setting(name: str) -> str:
 
 
 def server_time() -> datetime:
-    """Return the moment by the clock of PostgreSQL's machine."""
+    """Return the current time by the clock of PostgreSQL's machine."""
     found: datetime = _value("select clock_timestamp()")
     return found
 
@@ -40,9 +40,9 @@ limit 1"""
 
 
 def foreign_program() -> str:
-    """Return the kind and the name of something in the database that may change what the hub reads or writes.
+    """Return the kind and the name of a trigger, a view or the like in the database; "" if it has none.
 
-    Return "" if there is nothing: the hub itself never makes a trigger, a view or the like.
+    The hub itself never makes one. One that it did not make may change what the hub reads or writes.
     """
     own: Any = connections[DEFAULT_DB_ALIAS]
     return str(_value(_FOREIGN_SQLITE if own.vendor == "sqlite" else _FOREIGN_POSTGRESQL) or "")

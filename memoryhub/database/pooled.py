@@ -25,7 +25,7 @@ class _Asked:
 
 
 def options() -> dict[str, Any]:
-    """Return the options of the pool that name the class of its connections; no options without psycopg."""
+    """Return the pool's options, which name the class of its connections; {} if psycopg cannot be imported."""
     try:
         import psycopg
     except ImportError:  # Django says so, or that the address is invalid

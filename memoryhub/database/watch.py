@@ -133,15 +133,15 @@ class _Running:
                 self.lock.release()
 
     def look(self, bytes_per_fault: float) -> None:
-        """Add the time since the last check to `waited`. Add to `taken` the bytes of the new memory that the request
-        has used since then."""
+        """Add LOOK_EVERY to `waited`, and to `taken` about how many bytes of new memory the request has taken since
+        the last check."""
         self.waited += LOOK_EVERY  # not the time in which the whole process was paused
         faults = _faults_of(self.task)
         self.taken += (faults - self.faults) * bytes_per_fault
         self.faults = faults
 
     def stop(self, now: float, *, for_memory: bool) -> None:
-        """Stop the request if it takes too much time or, if `for_memory` is true, because it takes too much memory.
+        """Stop the request if it takes too much time, or if `for_memory` says that it takes too much memory.
 
         While the request is protected, only end a statement that waits too long.
         """
@@ -179,9 +179,10 @@ class Watch:
     def run(self, work: Callable[[], T], limit: float) -> T:
         """Run `work` in this thread, and return its result.
 
-        Raises TookTooMuch, at whatever step the work is, if the work takes more than `limit` seconds of the processor
-        or more than MOST_MEMORY bytes. On PostgreSQL, it is also raised after LONGEST_WAIT times `limit` seconds in
-        all. After its first commit, the work may take as long again.
+        Raises TookTooMuch, at whatever step the work is, if the work takes more than `limit` seconds of the processor;
+        if the process grows by more than MOST_MEMORY bytes, of which this work took the most; or, on PostgreSQL, if
+        the work and its waits take more than LONGEST_WAIT times `limit` seconds. Both times begin again after the
+        first commit of the work.
         """
         running = _thread.running = self._running[threading.get_ident()] = _Running(limit, self._size)
         try:
@@ -241,8 +242,10 @@ def unstopped() -> Iterator[_Running | None]:
 
 @contextlib.contextmanager
 def committing() -> Iterator[None]:
-    """Protect the commit of a request, which is the `with` block. The request is stopped only before the block, or
-    after it; after it, the request first gets time for its answer."""
+    """Protect the `with` block, in which a request commits: the request is not stopped in the block.
+
+    After its first commit, the request gets its whole limit once more, so that it can still answer.
+    """
     with unstopped() as running:
         yield
         if running is not None:
@@ -279,8 +282,10 @@ def _faults_of(task: int) -> int:
 
 
 def _is_at_a_lock(thread: int) -> bool:
-    """Return whether a thread is where it may have taken a lock that nothing would release if the thread was stopped
-    there."""
+    """Return whether a thread may be taking or releasing a lock at this moment.
+
+    If the thread was stopped at this moment, the lock could stay locked for ever.
+    """
     frame = sys._current_frames().get(thread)
     if frame is None or not LOCKING.isdisjoint(frame.f_code.co_names) or _enters_a_block(frame):
         return True

@@ -36,7 +36,10 @@ def examine(now: datetime) -> list[Finding]:
 
 
 def _database() -> Iterator[Finding]:
-    """Report a database that is not there. A missing file of SQLite is not opened, because that would create it."""
+    """Report a database that is missing or does not answer.
+
+    A missing file of SQLite is not opened, because that would create it.
+    """
     try:
         require_hub()
         connection.ensure_connection()

@@ -184,7 +184,7 @@ def audit(now: datetime) -> Iterator[Finding]:
 
 
 def people(_: datetime) -> Iterator[Finding]:
-    """Report a hub without an administrator who can sign in."""
+    """Report a hub without an active administrator, or with fewer than two if acts need a second person."""
     if not User.objects.filter(is_superuser=True, is_active=True).exists():
         do = "Open the link that `serve` prints at its start, which makes the first administrator."
         yield warning("people", "The hub has no active administrator.", do)

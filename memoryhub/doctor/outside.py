@@ -74,7 +74,10 @@ def secrets(_: datetime) -> Iterator[Finding]:
 
 
 def address(_: datetime) -> Iterator[Finding]:
-    """Report if the hub does not answer at MEMORYHUB_URL, or the proxy there does not say that it used https."""
+    """Report if the hub does not answer at MEMORYHUB_URL.
+
+    Report, too, if the proxy there does not pass on that a request used https.
+    """
     if not os.environ.get("MEMORYHUB_URL"):
         return
     url = urlsplit(settings.MEMORYHUB_URL)

@@ -130,7 +130,7 @@ def _session_of(request: HttpRequest) -> str | None:
 
 
 def _store_named(path: str) -> str | None:
-    """Return the memory store in an address; None without one. Raises Refused (404) for a longer address."""
+    """Return the memory store in an address; None if it has none. Raises Refused (404) if more follows the store."""
     name = path[len(PREFIX) :].strip("/")
     if "/" in name:
         raise Refused(INVALID_REQUEST, "There is nothing at this address.", 404)
@@ -138,8 +138,11 @@ def _store_named(path: str) -> str | None:
 
 
 def _only_store(request: HttpRequest, at: datetime) -> str:
-    """Return the only memory store that the key reaches. Raises Problem without a key or a store, Refused for several
-    stores."""
+    """Return the only memory store that the key reaches.
+
+    Raises Problem if the request has no valid key, or if the key reaches no memory store; Refused if the key reaches
+    several.
+    """
     stores = key_stores.stores_of(requests.secret_of(request), at)
     if stores is None:
         raise requests.no_key(request, "", at, Door.MCP)

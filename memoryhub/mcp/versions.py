@@ -62,7 +62,7 @@ def unsupported(requested: str) -> Refused:
 def status_of(refused: Refused, version: str) -> int:
     """Return the HTTP status for an error of a method.
 
-    For clients of an older version, it is always 200, because they do not read the body of any other answer.
+    For versions before STATELESS, it is always 200: clients of these versions do not read the body of any other answer.
     """
     if version == STATELESS:
         return 404 if refused.code == METHOD_NOT_FOUND else refused.status

@@ -84,8 +84,10 @@ def context_of(usage: dict[str, Any]) -> int:
 
 
 def total_of(usage: dict[str, Any]) -> int:
-    """Return how many tokens an answer used. If the API made a summary, its tokens are included: the sum of
-    `iterations`."""
+    """Return how many tokens an answer used, including the tokens of a summary that the API made.
+
+    If the API made a summary, each part of `iterations` has the usage of one step.
+    """
     parts = usage.get("iterations") or [usage]
     return sum(context_of(part) + (part.get("output_tokens") or 0) for part in parts)
 
@@ -98,8 +100,10 @@ class Api:
         self._client: Any = None
 
     def count(self, parameters: dict[str, Any]) -> Iterator[Tick | int]:
-        """Yield ticks, and then the number of tokens in a request: an estimate, if the API does not return the
-        number."""
+        """Yield ticks, and then the number of tokens in a request. If the API does not count them, yield an estimate.
+
+        Raises Failed if the API cannot be reached or refuses the key.
+        """
         asked = {name: value for name, value in parameters.items() if name != "cache_control"}
         try:
             yield from self._aside(lambda put: put(self._client.beta.messages.count_tokens(**asked).input_tokens))
@@ -109,7 +113,7 @@ class Api:
             yield about_tokens([asked["messages"], asked.get("system", "")]) + 1_000
 
     def models(self) -> list[dict[str, Any]]:
-        """Return the models that the API offers, newest first, as the SDK has them. Raises Failed."""
+        """Return the models that the API offers, newest first, as dictionaries of the SDK. Raises Failed."""
         self._have_client()
         try:
             return [model.to_dict() for model in self._client.beta.models.list(limit=1_000)]
@@ -206,8 +210,10 @@ def _read(client: Any, parameters: dict[str, Any], put: Callable[[Any], None]) -
 
 
 def _events(stream: Any) -> Iterator[Any]:
-    """Yield the events of a stream. Raises Failed if one is no JSON, because the SDK's own error would quote the
-    answer."""
+    """Yield the events of a stream. Raises Failed if an event is not JSON.
+
+    The SDK's own error is not raised, because it would quote the answer.
+    """
     try:
         yield from stream
     except ValueError:

@@ -73,8 +73,11 @@ class Worker:
         return Act(Actor.system("evaluate_memory"), self.door, timezone.now())
 
     def beat(self) -> None:
-        """Record from time to time that the work goes on. Raises Stopped, LostRun, or _Interrupted if the hub is
-        stopping."""
+        """Record from time to time that the work goes on.
+
+        Raises _Interrupted if the hub is stopping; Stopped if a person stopped the evaluation; LostRun if the
+        evaluation is no longer this worker's.
+        """
         if self.stop.is_set():
             raise _Interrupted
         if time.monotonic() - self.seen >= SEEN_EVERY:
@@ -123,8 +126,8 @@ class ByApi:
 def scripted(session: Session) -> Ask:
     """Return a function that answers as the scripted model.
 
-    Its first answer has the calls of the session. The next one has the words of the session or, if there are none, the
-    answers to the calls.
+    The first answer of the function has the calls of the session. Its second answer has the words of the session or, if
+    the session has no words, the answers to the calls. If the session has no calls, the first answer has the words.
     """
 
     def ask(messages: Sequence[Json]) -> Sequence[Json]:

@@ -65,8 +65,8 @@ class _Failure(Exception):
 class Turns:
     """One run in this process. `stop` is set when the hub stops.
 
-    `inputs` are the inputs of calls exactly as Claude sent them, because the tool itself masks or refuses sensitive
-    text in them. In the stored events, such text is masked.
+    `inputs` are the inputs of calls exactly as Claude sent them. The tool needs these, because it masks or refuses
+    sensitive text itself; in the stored events, such text is already masked.
     """
 
     def __init__(self, run_id: str, worker: str, stop: threading.Event, key: str, address: str) -> None:
@@ -200,7 +200,7 @@ class Turns:
     def _answer(self, parameters: dict[str, Any], counted: int) -> Answer:
         """Read one answer, and store its parts as they arrive. Raises Failed.
 
-        `counted` is about the number of tokens in the request.
+        `counted` is the approximate number of tokens in the request.
         """
         coming = _Coming(counted)
         answers = self.api.answer(parameters)
@@ -285,8 +285,10 @@ class Turns:
         work.called(self.run_id, self.worker, call.number, result.seq)
 
     def _not_known(self, run: ClaudeRun, call: ClaudeEvent) -> None:
-        """Store the outcome of a call whose exact input was lost when another process ended: either it has run, or it
-        will never run."""
+        """Store the outcome of a call whose exact input was lost when another process ended.
+
+        If the audit has an entry of the call, store that the call has run; otherwise, store that it was not run.
+        """
         seq = work.seq_of(run, call.content["id"])
         if seq is not None:
             work.called(self.run_id, self.worker, call.number, seq)
@@ -301,10 +303,10 @@ class Turns:
     # ------------------------------------------------------------------------------------------------ stopping
 
     def _look(self, *, now: bool = False) -> None:
-        """Check whether the run has to stop: with `now` in any case, else only if the last check was at least TICK
-        seconds ago.
+        """Check whether the run has to stop.
 
-        Raises _Stop, _Interrupt and LostRun.
+        Raises _Interrupt if the hub is stopping; _Stop if a person stopped the run; LostRun if the run is no longer
+        this worker's. Unless `now` is true, _Stop and LostRun are checked at most once in TICK seconds.
         """
         if self.stop.is_set():
             raise _Interrupt

@@ -1,7 +1,7 @@
 """Django's `migrate`, with each migration recorded in the transaction that applies it.
 
-After a migration that can change no rows, only the tables that it changes are checked. In an empty database, all tables
-are made at once.
+After each migration, foreign keys are checked on SQLite: in all tables if the migration runs Python or SQL, which may
+change rows; otherwise only in its own tables. In an empty database, all tables are made at once.
 """
 
 import os
