@@ -265,7 +265,11 @@ def _is_for_a_part(request: HttpRequest) -> bool:
 
 
 def answers_to_htmx(get_response: GetResponse) -> GetResponse:
-    """Set `Vary`. For htmx, also redirect when the sign-in has expired, and show the page of an error in the alerts."""
+    """Set `Vary: HX-Request`, and adapt the answers to requests of htmx for a part of a page.
+
+    If the sign-in has expired, the browser opens the sign-in page. An error page is shown in the alerts of the current
+    page.
+    """
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         response = get_response(request)

@@ -53,8 +53,10 @@ def fold_email(email: str) -> str:
 
 
 def has_other_letters(email: str) -> bool:
-    """Return whether `fold_email` replaces letters by other letters, and not only by lower case. The result may then be
-    the address of another mailbox: strasse.de is not straße.de."""
+    """Return whether `fold_email` does more than write letters in lower case: for example, it replaces ß by ss.
+
+    Its result may then be the address of another mailbox: strasse.de is not straße.de.
+    """
     return fold_email(email) != unicodedata.normalize("NFC", email).strip().lower()
 
 
@@ -76,7 +78,7 @@ _People = models.Manager.from_queryset(UserQuerySet)
 
 class UserManager(_People["User"]):
     def get_by_natural_key(self, email: str) -> User:
-        """Return the person with an e-mail address as typed at sign-in, for django.contrib.auth."""
+        """Return the person with this e-mail address, in any spelling. django.contrib.auth calls this at sign-in."""
         return self.get(email=fold_email(email))
 
 
@@ -155,9 +157,10 @@ class InvitationQuerySet(SealedQuerySet["Invitation"]):
         return self.filter(used_at=None, expires_at__gt=at)
 
     def granted(self) -> InvitationQuerySet:
-        """Return the invitations of the hub itself, and those whose maker may still grant the role in the invitation.
+        """Return the invitations made by the hub itself, and those whose maker may still grant the role in them.
 
         A superuser may grant every role. An admin of a store may only invite new people to a role in that store.
+        Invitations to a deleted store are left out.
         """
         admin = Exists(Member.objects.filter(store=OuterRef("store"), user=OuterRef("made_by"), role=Role.ADMIN))
         role = Q(admin, user=None, is_superuser=False)

@@ -25,7 +25,7 @@ class ActRequestQuerySet(SealedQuerySet["ActRequest"]):
     def open(self, at: datetime) -> ActRequestQuerySet:
         """Return the requests that wait, and those that were allowed but not used yet.
 
-        Requests of people who may no longer sign in are left out.
+        Expired requests, and requests of people who may no longer sign in, are left out.
         """
         states = (ActRequestState.WAITING, ActRequestState.ALLOWED)
         return self.filter(state__in=states, expires_at__gt=at, asked_by__is_active=True)
@@ -38,7 +38,10 @@ class ActRequestQuerySet(SealedQuerySet["ActRequest"]):
         return waiting.filter(store__in=user.memberships.filter(role=Role.ADMIN).values("store"))
 
     def concerning(self, user: User) -> ActRequestQuerySet:
-        """Return the requests that a person made, and the requests, open or not, about which the person may decide."""
+        """Return the requests that a person made, and those for acts in stores of which the person is an admin.
+
+        Ended requests are included. For a superuser, return all requests.
+        """
         if user.is_superuser:
             return self.all()
         stores = user.memberships.filter(role=Role.ADMIN).values("store")
@@ -54,7 +57,8 @@ class ActRequest(Sealed):
 
     `content` is encrypted: the fields of the form, the act in words, and the reason for the request. The content is
     deleted when the request has ended. `digest` is a commitment to the content. `store` is the memory store in which
-    the act is done: its admins may decide too. If it is null, only administrators of the hub may decide.
+    the act is done (null: in none). Administrators of the hub may decide about every request, and admins of the store
+    about the requests for acts in it.
     """
 
     OUTSIDE: ClassVar = {"content": "its commitment is sealed, and it goes when the request has ended"}

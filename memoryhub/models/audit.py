@@ -57,12 +57,12 @@ class AuditChain(models.Model):
     """The head of a chain. Its id is a store's id, or HUB. A chain outlives its store.
 
     `bytes` is the sum of the sizes of its entries. If retention removed the oldest entries, up to and including the
-    entry `start_seq`, the chain starts at a signed checkpoint. This checkpoint also covers the versions and seals that
-    remain of the removed entries.
+    entry `start_seq`, the chain starts at a signed checkpoint. The versions and seals of removed entries can be kept;
+    the checkpoint covers them too.
 
-    `key_name` is the audit key that the next entry needs (None: the audit key was never rotated). The entries up to
-    `older_seq` were written with older keys. `older_signature` is the signature of the entry `older_seq` with the
-    current key.
+    `key_name` is the name of the current audit key, with which the next entry must be written (null: the audit key was
+    never rotated). The entries up to `older_seq` were written with older keys. `older_signature` is the signature of
+    the entry `older_seq` with the current key.
     """
 
     id = IdField(primary_key=True)
@@ -115,8 +115,10 @@ planner does not know that, and would otherwise choose the index by path or by t
 
 
 def at_or_beneath(column: Expression | F, path: str) -> Q:
-    """Return the condition that `column` has `path` or, if `path` ends with a slash, that directory or a path under
-    it."""
+    """Return the condition that `column` equals `path`.
+
+    If `path` ends with a slash, return the condition that `column` is this directory or a path under it.
+    """
     if not path.endswith("/"):
         return Q(Exact(column, path))
     return Q(Exact(column, path[:-1])) | _beneath(column, path[:-1])
@@ -234,9 +236,10 @@ class AuditEntry(RowOfStore):
     """One act: actor, door, command and outcome. It has no foreign keys, because it outlives the rows that it names.
 
     `input` and `message` are ASCII-escaped JSON. A text that `version` has is not stored in `input` again; see
-    `InputField`. `message` is null if the answer can be rendered again from `version`, or equals the answer of the
-    entry `replay_of`. `first_line` and `last_line` are the lines that were shown; `cut` says whether the view limit
-    ended them. `author_id` is the id of the agent or the person. `duration` is in microseconds.
+    `InputField`. `message` is null in two cases: the answer can be rendered again from `version`, or it is the same as
+    that of the entry `replay_of`. `first_line` and `last_line` are the first and the last line that the answer shows;
+    `cut` says whether the view limit cut the answer. `author_id` is the id of the agent or the person. `duration` is in
+    microseconds.
 
     `proof` has the salts and commitments; `actions.core.proofs` reads them. Older entries have them in `salts` and
     `commitments` instead.
@@ -301,8 +304,11 @@ class AuditEntry(RowOfStore):
 
 
 class IdempotentCall(RowOfStore):
-    """A tool call that must not run twice: a key's token, the digest of the call's input, and the seq of the first
-    entry."""
+    """A tool call that must not run twice, because the agent sent a `token` with it.
+
+    `key` is the id of the agent's key. `digest` is the digest of the call's input. `seq` is the seq of the entry that
+    was written when the call ran.
+    """
 
     pk = models.CompositePrimaryKey("store", "key", "token")
     store = models.ForeignKey("memoryhub.MemoryStore", models.CASCADE, db_index=False, related_name="+")

@@ -31,8 +31,8 @@ class Authenticator(Sealed):
     """An app, a recovery code or a passkey of a person.
 
     `secret` depends on the kind: the encrypted secret of an app, the SHA-256 of a recovery code, or the public key of a
-    passkey. `credential` is the id of a passkey. `counter` is the last code of an app that was used, or the counter of
-    a passkey.
+    passkey. `credential` is the id of a passkey. `counter` also depends on the kind: for an app, it is the time step of
+    the last code that was used; for a passkey, it is the counter that the passkey sent last.
     """
 
     OUTSIDE: ClassVar = dict.fromkeys(("counter", "used_at"), "each use changes it; the entry of the sign-in says it")

@@ -22,10 +22,10 @@ class BackgroundTask(models.Model):
 
 
 class Installation(models.Model):
-    """One row about this hub: keyed digests of the secrets with which it was first started, and its `clock` of running
-    time.
+    """One row about this hub: for example, keyed digests of the secrets with which it was first started.
 
-    Until `stream_until`, the process `stream_holder` writes the audit stream. `older_keys` are the earlier audit keys,
+    `clock` is the time of a clock that moves only while the hub runs (see `actions.core.hub.clock`). Until
+    `stream_until`, the process `stream_holder` writes the audit stream. `older_keys` are the earlier audit keys,
     encrypted with the current one.
     """
 

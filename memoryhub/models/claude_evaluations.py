@@ -1,4 +1,4 @@
-"""Evaluations of memory: how a model did in the suite, on copies of a memory store."""
+"""Evaluations: how well a model kept memories in a suite of test cases, on throw-away copies of a memory store."""
 
 from __future__ import annotations
 

@@ -181,8 +181,8 @@ class ClaudeDay(models.Model):
 class ClaudeModel(models.Model):
     """A model that Claude's API offers, with its `name` for people.
 
-    The most tokens of an answer, and the `edits` of a context that the model supports, are null if the API did not
-    report them.
+    `max_tokens` is the most tokens of an answer. `thinks` says whether the model can think before it answers. `edits`
+    are the edits of a context that the model supports. Each of these is null if the API did not report it.
     """
 
     id = models.CharField(max_length=100, primary_key=True)

@@ -50,9 +50,10 @@ class Comment(Sealed, RowOfStore):
     `agent` is the id of the agent that wrote these lines, as far as known. With `tells`, the comment is a note to this
     agent. The agent's next view of the memory delivers the note; `told_seq` is the seq of that view's entry.
 
-    A comment on a proposal has no memory, and `agent` is the agent that made the proposal. Its place is a line of one
-    memory's text, before (`is_old`) or after the proposed changes. `change` is the memory's name in the plan. The texts
-    were made from the memory's version `base` ("": there was none) and its proposed changes up to `number`.
+    In a comment on a proposal, `memory` is null, and `agent` is the agent that made the proposal. Its place is a line
+    of the text of one memory, before (`is_old`) or after the proposed changes. `change` is the id of this memory or, if
+    the proposal creates the memory, the id of the change that does so. The two texts were made from the memory's
+    version `base` ("": there was none) and from its proposed changes up to `number`.
     """
 
     HOME: ClassVar = "store_id"

@@ -1,7 +1,7 @@
 """Figures that the background counts from entries and versions, so that a chart takes the same time in a store of any
 size.
 
-Figures are derived data: they can be deleted and counted again.
+All figures except CallCount and RefusedCalls are derived data: they can be deleted and counted again.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ class CallCount(models.Model):
 class MeteredChain(models.Model):
     """How far a chain has been counted in CallCount: `seq` is the seq of the last counted entry.
 
-    Unlike the figures in this module, the counts in CallCount cannot be made again.
+    The counts in CallCount cannot be made again, because they outlive the entries.
     """
 
     chain = IdField(primary_key=True)

@@ -41,9 +41,10 @@ class Finding(Sealed, RowOfStore):
 
     `fingerprint` is an HMAC of kind and value under the audit key (null after a redaction). `version` is the first
     version with the value. `start` and `end` are code points in the version's text, or in its path if `in_path`; `line`
-    is the line of the value. A finding is resolved when the newest version no longer contains the value. `is_settled`
-    is false for a finding that a person resolved in an earlier release, until the background work has checked whether
-    the value is gone.
+    is the line of the value. A finding is resolved when the newest version no longer contains the value.
+
+    In an earlier release of the hub, a person could mark a finding as resolved. For such a finding, `is_settled` is
+    false until the background work has checked whether the value is gone.
     """
 
     HOME: ClassVar = "store_id"

@@ -49,8 +49,9 @@ class Mail(models.Model):
     """A message to send. Its words are not stored, but written when it is sent.
 
     `to` is the receiver; null for an address without an account. `about` is the id of the subject of the message (a
-    comment, an invitation, an alarm or a request), and `store` is the subject's memory store. Of an invitation's token,
-    only `nonce` is stored, which is useless without SECRET_KEY. `problem` is why the last try failed, in a few words.
+    comment, an invitation, an alarm or a request), and `store` is the subject's memory store. The token of an
+    invitation is not stored: it is made from `nonce` and SECRET_KEY. `problem` is why the last try failed, in a few
+    words.
     """
 
     kind = models.CharField(max_length=10, choices=MailKind.choices)
@@ -107,11 +108,12 @@ class AlarmState(models.TextChoices):
 
 
 class Alarm(models.Model):
-    """The state of an alarm, which has lasted since `since`, or of a warning of removals by retention.
+    """The state of an alarm, or of the warnings about removals by retention in one memory store.
 
-    `mailed_at` is when the last message about the alarm was put into the outbox (null: none yet). The `state` of an
-    alarm becomes RAISED when the alarm has lasted for `LASTS` (see `actions.mail.alarms`). `changed_at` is when the
-    `state` changed; `told` is the state that was last reported to webhooks.
+    `since` is when the alarm began or, for warnings, when the store was last checked. `mailed_at` is when the last
+    message about the alarm or the removals was put into the outbox (null: none yet). The `state` of an alarm becomes
+    RAISED when the alarm has lasted for `LASTS` (see `actions.mail.alarms`). `changed_at` is when the `state` changed;
+    `told` is the state that was last reported to webhooks.
     """
 
     key = IdField(primary_key=True)

@@ -138,8 +138,10 @@ class ProposedChangeQuerySet(SealedQuerySet["ProposedChange"]):
         return self.filter(store_id=store_id, memory=memory)
 
     def bases_of_open(self, store_id: str, memories: Collection[str]) -> set[str | None]:
-        """Return the `base` of each change in an open proposal that changes one of `memories`: the id of a version
-        (None: there was no memory)."""
+        """Return the bases of those changes in open proposals that change one of `memories`.
+
+        A base is the id of a version; None if the change has no base.
+        """
         if not memories:
             return set()
         waiting = Proposal.objects.of_store(store_id).of_state(ProposalState.OPEN)

@@ -35,7 +35,7 @@ class ReviewQuerySet(models.QuerySet["Review"]):
         return self.order_by("-seq", "-id")
 
     def approvals_of(self, user_id: str) -> ReviewQuerySet:
-        """Return a person's approvals that were not taken back: those by a decision, and those by an edit."""
+        """Return a person's decisions to approve or to edit a version, without those that were taken back."""
         later = Review.objects.of_memory(OuterRef("store_id"), OuterRef("memory_id"))  # type: ignore[arg-type]
         taken_back = later.filter(
             version_id=OuterRef("version_id"), decision=Decision.REOPENED, seq__gt=OuterRef("seq")

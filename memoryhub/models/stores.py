@@ -156,9 +156,9 @@ class HubSettings(Governed):
 
     A limit that is null has the value of settings.py. `rules` say what happens to sensitive text of each kind; a
     store's own `rules` take precedence. `checked_at` is when the retention policies were last checked. `scrub_since` is
-    the moment of a redaction whose value may still be in unused parts of SQLite's file. A large file is rewritten at
-    the hour `scrub_hour` (UTC) or when a person asks for it (`scrub_asked`). `scrub_begun_at` is when the hub last
-    began to rewrite the file.
+    the moment of a redaction whose value may still be in unused parts of SQLite's file. To remove the value, the hub
+    rewrites the file: a small file at once, a large one at the hour `scrub_hour` (UTC) or when a person asks for it
+    (`scrub_asked`). `scrub_begun_at` is when the hub last began to rewrite the file.
 
     `backups` has the settings of the scheduled backups, and `backup_last` the result of the last one. In a restored
     hub, `backup_last` also has the mark that the restore gave to the hub (see `actions.backups.make`). `backup_asked`

@@ -42,7 +42,10 @@ def unready() -> str | None:
 
 
 def ready(reason: str | None) -> JsonResponse:
-    """Return the response of a readiness probe: an error if there is a `reason`, with a warning if the disk is full."""
+    """Return the response of a readiness probe. It is an error if there is a `reason` why no call can be served.
+
+    Otherwise it is no error, but has a warning if the disk is full.
+    """
     return answer(reason, FULL if disk_space.is_full() else None)
 
 

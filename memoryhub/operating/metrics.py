@@ -1,5 +1,5 @@
-"""Metrics for Prometheus at `/metrics`: calls from the audit's own counts, and states of the hub that need a person's
-attention.
+"""Metrics for Prometheus at `/metrics`: the numbers of calls, which the audit counts, and the states of the hub that
+need a person's attention.
 
 The metrics have no ids and no names of memory stores, people or agents.
 """
@@ -76,8 +76,10 @@ def metrics(get_response: Callable[[HttpRequest], HttpResponseBase]) -> Callable
 
 
 def answer(request: HttpRequest) -> HttpResponse:
-    """Return the metrics if the request may read them: it has the token of the environment or, if none is set, comes
-    from this machine."""
+    """Return the metrics, or a refusal if the request may not read them.
+
+    If a token is set in the environment, the request must have it. Otherwise it must come from this machine.
+    """
     refusal = _refusal(request)
     if refusal is not None:
         return refusal

@@ -40,8 +40,9 @@ class NotStarted(CommandError):
 def before_migrating() -> None:
     """Prepare a start of `serve`: make private files private, and lock the data directory.
 
-    Raises NotStarted for an unknown database schema, or an empty database where a restore was interrupted or beside
-    the checkpoints of another one. Then no file of a database is made, so that a restore can be repeated.
+    Raises NotStarted if DATABASE_URL is wrong, if the data directory cannot be locked, if the database seems to be lost
+    (see `require_no_lost_database`), or if a newer program migrated the database. In these cases, no file of a database
+    is made, so that a restore can be repeated.
     """
     os.umask(0o077)
     require_address()
@@ -219,9 +220,9 @@ def require_known_schema(*, for_command: bool = False) -> None:
 
 
 def require_no_lost_database() -> None:
-    """Raise NotStarted if the database is empty, but a restore was interrupted or checkpoints were written for another.
+    """Raise NotStarted if the database is empty, although a restore was interrupted or checkpoints exist.
 
-    Otherwise a hub whose database is lost would begin again without its memories.
+    Without this check, a hub whose database is lost would begin again without its memories.
     """
     file, left = settings.MEMORYHUB_CHECKPOINT_FILE, settings.DATA_DIR / restore.WORK
     were_written = checkpoints.segments(file) or (file.is_file() and file.stat().st_size)

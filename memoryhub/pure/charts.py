@@ -69,10 +69,10 @@ class Line:
 
 
 def steps(least: int, most: int, wanted: int = 4, unit: int = 1) -> tuple[int, ...]:
-    """Return the values of an axis: about `wanted` round numbers, of which the first is at most `least` and the last at
-    least `most`.
+    """Return about `wanted` values for an axis: from `least` or a lower value to `most` or a higher value.
 
-    They are round when counted in `unit`. If `least` is negative and `most` positive, 0 is one of them.
+    Each value is a multiple of a step, which is a round number of `unit`s. If `least` is negative and `most` positive,
+    0 is one of the values.
     """
     step = unit * _round_step(max(1, most - least) / unit / wanted)
     first, last = floor(least / step), max(ceil(most / step), floor(least / step) + 1)
@@ -80,7 +80,7 @@ def steps(least: int, most: int, wanted: int = 4, unit: int = 1) -> tuple[int, .
 
 
 def _round_step(size: float) -> int:
-    """Return the smallest round number that is at least `size`: 1, 2 or 5 times a power of ten, never below 1."""
+    """Return the smallest round number that is at least `size`. Round numbers are 1, 2, 5, 10, 20, 50, 100, …"""
     power = 10 ** max(0, floor(log10(max(size, 1))))
     return next((int(by * power) for by in (1, 2, 5, 10) if by * power >= size), int(10 * power))
 
@@ -220,10 +220,11 @@ FLOW_WIDTH = 28.0
 
 
 def flow(firsts: int, middles: Sequence[tuple[Collection[int], int]], row: float, box: float) -> Flow:
-    """Return a Flow from the first column over the middle one to the last. Boxes are `box` high, in rows of `row`.
+    """Return a Flow from the first column over the middle one to the last. Boxes are `box` high, and rows `row`.
 
-    `middles` has a pair for each box of the middle column: the numbers of the boxes of the first column that lead to
-    it, and the number of boxes of the last column to which it leads.
+    `firsts` is the number of boxes of the first column. `middles` has a pair for each box of the middle column: the
+    numbers of the boxes of the first column that lead to it, and the number of boxes of the last column to which it
+    leads.
     """
     sizes = [max(1, lasts) for _, lasts in middles]
     height = row * max(firsts, sum(sizes), 1)

@@ -64,8 +64,8 @@ def derived_id(prefix: str, at: datetime, random: bytes) -> str:
 
 @lru_cache(maxsize=64)
 def _of_moment(at: datetime) -> str:
-    """Return the first ten characters of an identifier, which are made only from the moment. All ids of an act begin
-    with the same ten."""
+    """Return the ten characters that follow the prefix of an identifier. They are made only from the moment, so they
+    are the same in all ids of an act."""
     return _base32(milliseconds(at) & 0xFFFF_FFFF_FFFF, 50)
 
 

@@ -16,7 +16,7 @@ class OncePerMinute(logging.Filter):
     """Shortens records about database errors, and about answers with 503, to one line. One record of each kind passes
     in a minute.
 
-    The others are counted: the next line of the same kind says how many there were. Records about anything else pass
+    Further records of the kind are only counted; its next line has their number. Records about anything else pass
     unchanged.
     """
 

@@ -26,10 +26,10 @@ class Damaged(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """The moment of a backup, its migrations, and {name: (bytes, SHA-256)} of its members. One of them is the database.
+    """The moment of a backup, its migrations, and {name: (bytes, SHA-256)} of its members.
 
-    `entries` counts the verified audit entries. `problem` says why the audit could not be verified, "" if it was.
-    `environment` has the variables of the hub that are no secrets.
+    One member is the database. `entries` counts the verified audit entries. `problem` says why the audit could not be
+    verified, "" if it was. `environment` has the variables of the hub that are no secrets.
     """
 
     made_at: str

@@ -1,8 +1,8 @@
 """A small suite that measures how well a model keeps memories.
 
 A case says what the model is told in sessions, and what its answers and memories must be afterwards. Each case has a
-memory store of its own. The scripted model makes the `calls` of a session and then says the session's `says` or,
-without it, the results of the calls.
+memory store of its own. The scripted model makes the `calls` of a session. Then it says the text `says` of the
+session; if this is empty, it says the results of the calls.
 """
 
 from collections.abc import Callable, Mapping, Sequence

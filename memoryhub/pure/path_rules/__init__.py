@@ -125,7 +125,7 @@ class PathRule:
 
     @property
     def is_about_everything(self) -> bool:
-        """Return whether the rule applies to every change of every agent, so that no later rule decides anything."""
+        """Return whether the rule applies to all changes of all agents: no later rule decides about a change then."""
         is_limited = self.who or self.pattern or self.only_if or self.until
         return not is_limited and self.verbs == frozenset(Verb)
 
@@ -300,10 +300,10 @@ class PathRules:
 
 
 def _covers(one: PathRule, other: PathRule, *, shows: bool) -> bool:
-    """Return whether the rule `one` surely matches whatever the rule `other` matches.
+    """Return whether the rule `one` surely matches everything that the rule `other` matches.
 
-    With `shows`, `other` matters because it hides memories, or keeps a later rule from hiding them; then `one` must
-    decide what is seen.
+    With `shows`, `other` also decides what agents see: it hides memories, or it keeps a later rule from hiding them.
+    Then return False if `one` does not decide that too.
     """
     is_wider = one.pattern in ("", other.pattern) or (
         one.pattern.endswith("/") and "*" not in one.pattern and other.pattern.startswith(one.pattern)

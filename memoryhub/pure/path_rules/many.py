@@ -45,8 +45,8 @@ class _Endings(NamedTuple):
 class _Directory(NamedTuple):
     """The rules that can match a path under a directory.
 
-    `positions` has (index of the rule, positions of its Matcher after the directory's names). `endings` keeps the
-    results that were computed before.
+    `positions` has a pair for each of these rules: the index of the rule, and the positions in its pattern that the
+    directory's names reach (see `Matcher`). `endings` keeps the results that were computed before.
     """
 
     positions: list[tuple[int, int]]

@@ -92,8 +92,8 @@ def proposal_in(answer: str) -> int | None:
 
 
 def is_no_error(answer: str) -> bool:
-    """Return whether the answer to a change that became part of a proposal is no error of the tool.
+    """Return whether an answer says that a change became part of a proposal, but is no error of the tool.
 
-    The sentence of the answer decides this, so the result is the same when the call is sent again.
+    Only the text of the answer decides this, so the result is the same when the call is sent again.
     """
     return answer.startswith(PROPOSED) and answer.partition(". ")[2].startswith(NO_ERROR)

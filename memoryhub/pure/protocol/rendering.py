@@ -59,9 +59,9 @@ def view(path: str, content: str, view_range: object, limit: int) -> FileView:
 
 
 def _surely_past(limit: int, content: str, first: int) -> int:
-    """Return the number of a line that a view which begins at the line `first` surely cannot reach within the limit.
+    """Return the number of a line that is surely beyond the limit of a view from the line `first`.
 
-    This line and the lines after it need not be read.
+    The view needs no line after this one.
     """
     line = first + limit // SHORTEST_LINE + 1
     return min(line, content.count("\n", 0, limit) + 2) if first == 1 else line

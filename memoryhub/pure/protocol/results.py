@@ -251,10 +251,10 @@ def refused_by_rule(path: str, verb: str, reason: str) -> str:
 
 
 def proposed_too_often(path: str, verb: str, opened: int, reason: str, has_session: bool = True) -> str:
-    """Return the error for a session that has opened as many proposals (`opened`) as a path rule allows.
+    """Return the error for a session that has opened as many proposals as a path rule allows. `opened` is their number.
 
-    Without a session (`has_session` is false), the proposals of the key's calls without a session on this day are
-    counted.
+    If `has_session` is false, the error is for calls without a session. Then `opened` is the number of proposals that
+    such calls of the key have opened on this day (UTC).
     """
     count = f"{opened:,} proposal" + ("" if opened == 1 else "s")
     said = f"this session has already made {count}, and may make no more here"
