@@ -1,7 +1,7 @@
 """Filters of pages that people save under a name.
 
-The sharing of a view with the members of a store, and each later change of it, makes an entry in the store's chain.
-Other views make no entries.
+A store's chain gets an entry when a person shares a view with the store's members, and at each later change of this
+view. Other views make no entries.
 """
 
 from collections.abc import Iterator

@@ -40,7 +40,7 @@ class BadQuery(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line with a match; `number` counts from 1. Of a long line, `text` is the part from column `start` on."""
+    """A line with a match; `number` counts from 1. If the line is long, `text` is its part from column `start` on."""
 
     number: int
     text: str
@@ -73,9 +73,9 @@ class Found:
 
 
 def words_of(query: str) -> tuple[Forms, ...]:
-    """Return the forms of the folded words of a query. Raises BadQuery.
+    """Return the words of a query; each word is folded, and is returned as its forms. Raises BadQuery.
 
-    A phrase in double quotes is one word with one form.
+    A word without quotes can have several forms (see `forms`). A phrase in double quotes is one word with one form.
     """
     if len(query) > LONGEST_QUERY:
         raise BadQuery(f"`query` must have at most {LONGEST_QUERY} characters.")
@@ -135,9 +135,9 @@ def query_of(input: str | None) -> str | None:
 
 
 def lines_found(query: str, path: str, text: str) -> list[int] | None:
-    """Return the numbers, from 1, of the lines of a memory that a search showed.
+    """Return the numbers of those lines of a memory that a search showed. Numbers begin at 1.
 
-    None if the query does not find the memory any more, because a value has been masked since.
+    None if the query is not valid, or if it no longer finds the memory because a value was masked after the search.
     """
     try:
         words = words_of(query)
@@ -186,8 +186,10 @@ def _texts(store_id: str, directory: str, after: str | None, sight: Sight | None
 
 
 def _some(rows: Sequence[Memory]) -> list[str]:
-    """Return the ids of the texts of the first memories in `rows`: as many as have BATCH_BYTES together, but at least
-    one."""
+    """Return the ids of the texts of the first memories in `rows`.
+
+    Together these texts have at most BATCH_BYTES; a single text may have more.
+    """
     ids: list[str] = []
     size = 0
     for memory in rows:

@@ -37,9 +37,9 @@ _NEVER = 2**53
 
 
 def make(store: Tree, *, proposes: bool) -> str:
-    """Create a copy of a locked store without memories; return its id. `fill` copies the memories.
+    """Create an empty copy of a locked store, and return the id of the copy. `fill` copies the memories into it.
 
-    With `proposes`, agents may make changes in the copy that path rules only let them propose in the store.
+    With `proposes`, agents may change the copy where the path rules of the store only let them propose changes.
     """
     row = MemoryStore.objects.get(pk=store.store)
     rules = path_rules.of_json(row.path_rules).rules

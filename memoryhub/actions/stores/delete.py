@@ -128,7 +128,7 @@ def deleted_stores() -> list[str]:
 def step(store_id: str) -> bool:
     """Delete the next rows of a deleted store in one short transaction; return whether to call this again at once.
 
-    Nothing is deleted before the webhooks' reader has read the store's audit, and the metrics have counted it. The
+    Rows are deleted only after the metrics have counted the store's entries and the webhooks' reader has read them. The
     store's own row is deleted last.
     """
     if MemoryStore.every.filter(pk=store_id, copy_of=None).exists() and figures.meter_deleted(store_id):
@@ -154,9 +154,9 @@ def step(store_id: str) -> bool:
 
 
 def _leave(store_id: str, ids: Sequence[str]) -> list[str]:
-    """Store the parts of these versions' texts that the audit keeps. Return the ids of the texts.
+    """Store the complete inputs of the entries that made these versions. Return the ids of the versions' texts.
 
-    Call it before the versions are deleted.
+    Call it before the versions are deleted: until then, an input can lack the text that its version has.
     """
     versions = MemoryVersion.objects.among(store_id, ids).values_list("seq", "text_id")
     own_texts.copy_back(store_id, [seq for seq, _ in versions])

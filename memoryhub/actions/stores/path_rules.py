@@ -43,7 +43,7 @@ def save(store_id: str, rules: Sequence[PathRule], expected: str, act: Act) -> N
 
 
 def name_too(store_id: str, key: str, new: str, act: Act) -> None:
-    """Copy each rule of a store that names the key `key`: add after it the same rule for the key `new`.
+    """For each rule of a store about the key `key`, add the same rule about the key `new` directly after it.
 
     If no rule names `key`, nothing is written. Raises BadRule if there would be too many rules; ToolError if the store
     is archived. Also raises NoSuchStore.

@@ -5,7 +5,7 @@ from memoryhub.models import Finding, FindingState, Import, ImportItem, Memory
 
 
 def carry(store: Tree, job: Import, item: ImportItem, memory: str) -> None:
-    """Dismiss those findings of a copied memory that a person dismissed in the source. The same person is recorded.
+    """Dismiss a finding of a copied memory if a person dismissed the same finding in the source; record this person.
 
     Do nothing if the import is no copy of a memory store. Call it after the findings are recorded, and before the entry
     is written.

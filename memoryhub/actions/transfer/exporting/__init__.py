@@ -157,9 +157,9 @@ class Export:
 
 
 def begin(store_id: str, wanted: Wanted, act: Act) -> Export:
-    """Write the entry of an export and return the export. Its size is not limited.
+    """Write the entry of an export, and return the export, which can have any size.
 
-    Raises NotDone if there is nothing to export, and tree.NoSuchStore.
+    Raises NotDone if there is nothing to export. Also raises tree.NoSuchStore.
     """
     with tree.locked(store_id, act) as store:
         export, record = prepared(store, wanted)

@@ -45,7 +45,7 @@ class Authors:
         return self._imported(version.origin)
 
     def note_of(self, version: MemoryVersion) -> str | None:
-        """Return the note of a deletion that was given to `find`, or None."""
+        """Return the note of a deletion, or None. The version must have been given to `find` before."""
         return self._notes.get(version.seq) if _has_note(version) else None
 
     def _imported(self, origin: dict[str, Any]) -> Author:
@@ -56,7 +56,10 @@ class Authors:
 
 
 def _has_note(version: MemoryVersion) -> bool:
-    """Return whether a version is a deletion to which the note of its entry belongs."""
+    """Return whether a note in the entry that made a version is about this version.
+
+    The version must be a deletion, must not be redacted, and must not be superseded by the same entry.
+    """
     is_last = version.superseded_seq != version.seq
     return version.operation == Operation.DELETED and version.redacted_at is None and is_last
 
@@ -72,6 +75,5 @@ def _author(kind: str, id: str | None, session: str | None, label: str | None) -
 
 
 def _name(kind: str, label: str | None) -> str:
-    """Return the name to export for an actor's label. If the label is an e-mail address, it is the part before
-    the `@`."""
+    """Return the name to export for an actor: its label, but for a person only the part of the label before the `@`."""
     return (label or "").partition("@")[0] if kind == ActorKind.USER else label or ""

@@ -70,9 +70,9 @@ class HeldExport:
 
 
 def begin(store_id: str, hold_id: str, act: Callable[[], Act], *, whole_case: bool = False) -> HeldExport:
-    """Write the entry of an export of the memories that a legal hold holds now. Return the export.
+    """Begin the export of the memories that a legal hold covers now: write the entry, and return the export.
 
-    With `whole_case`, all legal holds of the same case count. Raises NothingHeld, and tree.NoSuchStore.
+    With `whole_case`, export the memories of all legal holds of the same case. Raises NothingHeld and tree.NoSuchStore.
     """
     with tree.locked(store_id, act()) as store:
         found = holds_with(store_id, hold_id, store.at, whole_case=whole_case)

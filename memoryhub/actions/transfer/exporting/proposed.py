@@ -75,7 +75,7 @@ def _decision(proposal: Proposal, entry: AuditEntry | None) -> BundledDecision:
 def _outcomes(
     proposal: Proposal, rows: Sequence[ProposedChange], entry: AuditEntry | None
 ) -> Mapping[str, BundledOutcome]:
-    """Return {id of a change: its outcome}, as far as the entry of the decision names it."""
+    """Return {id of a change: its outcome}. If the entry of a merge lacks a detail, the outcome lacks it too."""
     details = details_of(entry)
     groups = by_memory(rows)
     is_refused = proposal.state == ProposalState.REFUSED

@@ -80,8 +80,8 @@ class Rows:
     def in_order(self, *, history: bool) -> Iterator[WrittenVersion]:
         """Yield versions in the order of their entries.
 
-        With `history`, all versions are included, each with the previous path. Without `history`, only the versions
-        that were the newest at the export's entry are included.
+        With `history`, all versions are included, each with the path that its memory had before this version. Without
+        `history`, only the versions that were the newest at the export's entry are included.
         """
         wanted = None if self.scope.is_whole else {one.memory for one in self.current(trash=history)}
         rows = MemoryVersion.objects.filter(store_id=self.scope.store, seq__lte=self.scope.seq)
@@ -161,7 +161,7 @@ class Rows:
             yield group
 
     def _history(self, few: list[Current]) -> Iterator[list[MemoryVersion]]:
-        """Yield lists of all versions of some memories, in the order of the memories."""
+        """Yield the versions of these memories in lists: memory by memory as in `few`, oldest version first."""
         order = {one.memory: place for place, one in enumerate(few)}
         found = MemoryVersion.objects.filter(store_id=self.scope.store, memory_id__in=list(order))
         found = found.annotate(made=F("seq") + 0).filter(made__lte=self.scope.seq).select_related("text")

@@ -1,7 +1,7 @@
-"""Imports: a person uploads a source, sees a preview, chooses for each item, and starts the import.
+"""Imports: a person uploads a source, sees a preview, chooses what to do with each item, and starts the import.
 
-Nothing changes before `start`. Then each memory is imported completely or not at all, with one entry `import`, in short
-transactions.
+No memory changes before `start`. Then short transactions import the memories. Each memory is imported completely or not
+at all, and its import makes one entry `import`.
 """
 
 import time
@@ -47,8 +47,10 @@ class NotOpen(Exception):
 
 
 class Brought(NamedTuple):
-    """The content of a source, the source's name for people, and the id of the memory store that it copies (None: no
-    copy)."""
+    """The content of a source, and the source's name for people.
+
+    If the source is a memory store of this hub, `copied_from` is the id of this store; otherwise None.
+    """
 
     read: Read
     # No digest of the source is stored, because a digest could confirm guesses at a text that is erased later.
@@ -65,11 +67,11 @@ def bounds() -> Bounds:
 
 
 def prepare(store_id: str, brought: Brought, place: str, act: Act) -> Import:
-    """Store the content that was read, for an import under the directory `place`. Return the import.
+    """Store the content of a source for an import into the directory `place`. Return the import.
 
-    `step` makes its preview. The content is written in short transactions, with an entry at the end. Raises ToolError
-    if the store is archived or the place is invalid; Refused if MOST_OPEN imports are open, or if someone has cancelled
-    this import. Also raises NoSuchStore.
+    The content is written in short transactions; the last one writes the entry. Afterwards, `step` makes the preview of
+    the import. Raises ToolError if the store is archived or the place is invalid; Refused if MOST_OPEN imports of the
+    store are open, or if this import is cancelled while its content is written. Also raises NoSuchStore.
     """
     place = "" if place.strip("/ ") == "" else paths.from_tool(paths.to_tool("/" + place.strip("/")))
     job = _arriving(store_id, brought, place, act)
@@ -277,7 +279,7 @@ def seqs_of(import_id: str) -> Iterator[int]:
 
 
 def go_on(import_id: str, seconds: float) -> None:
-    """Process items of an import in a request that waits: for `seconds` seconds, or until nothing is left."""
+    """Process items of an import while a request waits. Stop after `seconds` seconds, or when `step` returns False."""
     end = time.monotonic() + seconds
     with pace.giving_way():
         while time.monotonic() < end and step(import_id, timezone.now()):
@@ -313,7 +315,12 @@ def _looked(job: Import, act: Act) -> Looked:
 
 
 def _few(job: Import) -> list[ImportItem]:
-    """Return the next items with their texts, at least one, within MOST_ITEMS, MOST_VERSIONS and MOST_BYTES."""
+    """Return the next items of an import, with their texts.
+
+    They are at most MOST_ITEMS items. Together, those that are not skipped have at most MOST_VERSIONS versions and
+    comments, and at most MOST_BYTES bytes; a single item may have more. After `start`, items of proposals and path
+    rules are not returned together with items of memories.
+    """
     chosen: list[int] = []
     versions, size, is_rest = 0, 0, False
     sizes = _next(job).values_list("number", "choice", F("version_count") + F("comment_count"), "size", "found")

@@ -63,10 +63,9 @@ def _governing(bundle: Bundle, number: int, place: str) -> Iterable[ImportItem]:
 
 
 def _without_gaps(memories: Iterable[BundledMemory]) -> Iterable[BundledMemory]:
-    """Yield the memories.
+    """Yield the memories. If a memory has too many gaps (numbers of missing versions), its versions get new numbers.
 
-    If a memory lacks more than MOST_GAPS versions, or if all memories would lack more than MOST_GAPS_IN_ALL, the
-    memory's versions get new numbers without gaps.
+    A memory may have at most MOST_GAPS gaps, and all memories together may have at most MOST_GAPS_IN_ALL.
     """
     gaps = 0
     for memory in memories:

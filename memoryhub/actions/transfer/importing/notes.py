@@ -1,4 +1,4 @@
-"""The notes of deletions that an import brings: each becomes the note of its memory's entry."""
+"""The notes of deletions in an import: an entry that imports a memory into the trash gets the deletion's note."""
 
 from memoryhub.actions.core import tree
 from memoryhub.actions.core.audit import Record

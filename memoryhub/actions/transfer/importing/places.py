@@ -1,4 +1,4 @@
-"""Finds the memories and versions that the proposals and path rules of an import name."""
+"""Finds the memories and versions to which the proposals and path rules of an import refer."""
 
 import hashlib
 import re
@@ -36,7 +36,7 @@ def clamped(store: Tree, at: str | None) -> datetime:
 
 
 class Named:
-    """Finds the memory or version that has an id at the source of an import; None if it is not in the import.
+    """Finds a memory or a version of an import by its id at the source; None if the import does not contain it.
 
     A memory is returned as the number of its item, a version as (number of the item, number of the version).
     """
@@ -57,7 +57,10 @@ class Named:
 
 
 class _Came(NamedTuple):
-    """The memory that an item became, replaced, or was equal to, and whether its history was imported."""
+    """The memory that belongs to an imported item, and whether the item's history was imported.
+
+    The item became this memory, replaced its text, or was the same. `memory` is None if there is no such memory.
+    """
 
     memory: str | None
     with_history: bool
@@ -82,9 +85,10 @@ class Here:
         return there.id if there else None
 
     def version(self, place: Sequence[int] | None, memory: str | None = None) -> str | None:
-        """Return the id of the version at `place`, which is (number of an item, number of a version), or None.
+        """Return the id of an imported version. `place` is (number of its item, number of the version).
 
-        The item must have been imported with its history. If `memory` is given, the item must have become this memory.
+        None if the item was imported without its history or did not become a memory. If `memory` is given, also None if
+        the item became another memory.
         """
         came = self._of_item(place[0]) if place else _Came(None, False)
         if place is None or came.memory is None or not came.with_history or memory not in (None, came.memory):
@@ -93,8 +97,10 @@ class Here:
         return found.values_list("pk", flat=True).first()
 
     def with_text(self, memory: str | None, text: str | None, path: str) -> str | None:
-        """Return the id of the newest version of a memory with this text, masked or not; None if there is no such
-        version, or if the text is longer than the store allows."""
+        """Return the id of a memory's newest version that has this text, either unchanged or as the store masks it.
+
+        None if there is no such version, or if the text is longer than the store allows.
+        """
         if memory is None or text is None or len(text) > (self._store.limits.memory_bytes or MOST_BYTES):
             return None
         texts = {text}

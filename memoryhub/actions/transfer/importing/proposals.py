@@ -86,7 +86,7 @@ def _number(store: Tree, item: ImportItem) -> int:
 
 
 def _opened(store: Tree, job: Import, item: ImportItem, here: Here) -> Record:
-    """Open a proposal of the source in this store, as if its agent proposed it now."""
+    """Open a proposal of the source in this store. It belongs to the same agent if this hub has that agent."""
     agent = item.memory if Agent.objects.filter(pk=item.memory).exists() else ""
     changes = [_wanted(store, change, here) for change in item.history]
     proposal = proposing.opened(
@@ -120,8 +120,7 @@ def _wanted(store: Tree, told: dict[str, Any], here: Here) -> tuple[Wanted, str 
 
 
 def _screened(store: Tree, told: dict[str, Any]) -> str | None:
-    """Return the proposed text in the form in which the store's rules let it be stored; None if the change has no new
-    text.
+    """Return the proposed text, masked by the store's rules; None if the change has no new text.
 
     Raises ToolError if the rules block it.
     """
@@ -135,7 +134,7 @@ def _screened(store: Tree, told: dict[str, Any]) -> str | None:
 def _decided(store: Tree, job: Import, item: ImportItem, here: Here) -> Record:
     """Write a proposal with its decision.
 
-    The proposal belongs to no agent of this hub, and the decision to no person of it.
+    No agent of this hub owns the proposal, and no person of this hub is recorded as the one who decided.
     """
     about = item.history[0][ABOUT]
     state, at, by, reason = about["decision"]
