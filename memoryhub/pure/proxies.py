@@ -66,8 +66,8 @@ def _parts(meta: Mapping[str, Any], name: str) -> list[str]:
 
 
 def nearest_stranger(address: str, forwarded: list[str], trusted: Iterable[str]) -> str:
-    """Return the last of the addresses `forwarded` and `address`, in this order, that is not a trusted proxy. If all
-    are trusted, return the first one.
+    """Return the last address in [*forwarded, address] that is not a trusted proxy. If all addresses are trusted,
+    return the first one.
 
     The client may have forged all addresses before the returned one.
     """

@@ -280,7 +280,7 @@ def proposed(number: int | str, reason: str, is_error: bool = True) -> str:
 
 
 def waiting(number: int, what: str) -> str:
-    """Return a line to append to a view. `what` says what the agent proposes there, as the words after "to"."""
+    """Return a line to append to a view. `what` completes the sentence `you propose to …`."""
     return f"[Not there yet: in proposal #{number}, which waits for a reviewer, you propose to {what}]"
 
 
@@ -374,7 +374,7 @@ def note(text: str, lines: tuple[int, int] | None) -> str:
 
 
 def cannot_erase(term: str, least: int) -> str:
-    """Return the error for a text that cannot be erased: it is too short, or a part of the mark for erased text."""
+    """Return the error for a text that cannot be erased: it is too short, or the mark for erased text contains it."""
     if len(term) < least:
         return f"Error: a text to erase needs at least {least} characters"
     return "Error: this text is a part of the mark that would stand in its place"
@@ -386,7 +386,7 @@ def nothing_to_restore() -> str:
 
 
 def lives_elsewhere(path: str, place: str) -> str:
-    """Return the API's error for the restore of a live memory to another path: this needs a deleted memory."""
+    """Return the API's error for a restore of a live memory to another path. For a deleted memory, this is possible."""
     return f"Error: Path {ROOT}{path} is not where the memory is, which is {ROOT}{place}: rename it instead"
 
 

@@ -29,7 +29,7 @@ def count_lines(text: str) -> int:
 def shown_lines(text: str) -> int:
     """Return the number of lines that a view shows.
 
-    The empty text has one line. A text that ends with LF has one more line than LFs: an empty line at its end.
+    The empty text has one line. If a text ends with LF, the empty line after this LF counts too.
     """
     return text.count("\n") + 1
 

@@ -176,9 +176,10 @@ class Chooser:
         return None
 
     def _look_at(self, directory: str) -> list[tuple[Policy, Matcher, int]]:
-        """Return (policy, matcher, positions) of each policy that can match in a directory, the most specific first.
+        """Return (policy, matcher, positions) of each policy that can apply in a directory, the most specific first.
 
-        The positions are those of the Matcher after the names of the directory.
+        The positions are those of the matcher when it has matched all names of the directory. A policy that matches
+        every memory directly in the directory is the last one: less specific policies cannot apply there.
         """
         found: list[tuple[Policy, Matcher, int]] = []
         for policy, matcher in self._ready:
@@ -210,9 +211,10 @@ def for_entries(policies: Iterable[Policy]) -> Policy | None:
 class Candidate:
     """A policy, whether it matches a path, whether it wins over all other policies, and why.
 
-    `why` is `wins`, `paused` (it wins, but does nothing), `no_match`, or why the winner is more specific: `store` (a
-    store's policy, not the hub's), `start` (a longer literal start), `literal` (more literal characters) or `order`
-    (the first of equal ones in alphabetical order).
+    `why` is `wins`, `paused` (the policy wins, but does nothing) or `no_match`. If the policy matches but does not win,
+    `why` says why the winner comes first: `store` (the winner is a store's policy, this one is the hub's), `start` (the
+    winner has the longer text before its first `*`), `literal` (the winner has more characters that are not `*`) or
+    `order` (all these are equal, so alphabetical order decides).
     """
 
     policy: Policy

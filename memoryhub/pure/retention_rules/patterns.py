@@ -59,8 +59,8 @@ class Matcher:
     """A prepared pattern. Matching compares each name of a path with each name of the pattern at most once.
 
     The names of the pattern are numbered. A position is the number of the name to be matched next; the last position is
-    the end of the pattern. A set of positions is an integer with one bit for each position. `cost` is about how many
-    comparisons and searches one name of a path can take.
+    the end of the pattern. A set of positions is an integer with one bit for each position. `cost` is roughly the
+    largest number of comparisons and searches for one name of a path.
     """
 
     __slots__ = ("beneath", "cost", "end", "names")
@@ -113,8 +113,8 @@ class Matcher:
         )
 
     def last_names(self, states: int) -> list[str]:
-        """Return a list with the last name of the pattern, which may contain `*`, if this name is the next to match
-        after the positions in `states`. Otherwise return an empty list."""
+        """Return [the last name of the pattern] if the position of this name is in `states`, otherwise []. The name may
+        contain `*`."""
         return self.names[-1:] if self.names and states >> len(self.names) - 1 & 1 else []
 
     def accepts(self, states: int, name: str) -> bool:

@@ -1,4 +1,4 @@
-"""How many memories policies would have expired in past weeks, and will expire in coming weeks."""
+"""The number of memories that policies would have expired in past weeks, and will expire in coming weeks."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass

@@ -200,8 +200,8 @@ def line_of(text: str, position: int) -> int:
 
 
 def _united(spans: list[Span]) -> list[Span]:
-    """Join overlapping spans into one span. Its kind is the most certain of their kinds. So no part of a finding is
-    lost."""
+    """Join overlapping spans into one span, so that no part of a finding is lost. The joined span gets the most
+    certain of the kinds."""
     united: list[Span] = []
     for span in sorted(spans):
         if united and span.start < united[-1].end:

@@ -91,11 +91,10 @@ _END = "(?![0-9A-Za-z_-])"
 
 
 def _any_of(forms: Sequence[Form]) -> tuple[str, tuple[Check, ...]]:
-    """Return one regular expression for all these forms, and the check of each of its groups, in the order of the
-    groups.
+    """Return one regular expression for all these forms, and the checks of its groups in the order of the groups.
 
-    The last group that took part in a match ends where the number ends. Several forms begin with the same digits: these
-    are compared only once.
+    The expression has one group for each form. The group that matches ends where the number ends. The digits with which
+    several forms begin are compared only once.
     """
     starts = {
         start: [form for form in forms if form.shape.startswith(start)] for start in (r"\d{6}", r"\d{3}", r"\d\d")
@@ -133,7 +132,8 @@ AFTER_NAME = 26
 
 
 def _name(name: str) -> re.Pattern[str]:
-    """Return a pattern for the name of a number, with a digit within the next AFTER_NAME characters."""
+    """Return a pattern for the name of a number. It matches only if a digit follows in the same line, with at most
+    AFTER_NAME characters between the name and the digit."""
     short = len(name) <= LONGEST_SHORT_NAME
     letter, name = r"[^\W\d_]", re.escape(name)
     whole = f"(?!{letter})" if short else ""
@@ -151,7 +151,7 @@ START = 3
 
 
 def _starts(written: str) -> list[bytes]:
-    """Return the first letters, up to START, of each word of `written`, which is in lower case.
+    """Return the first START letters of each word of `written`, a text in lower case. A shorter word is returned whole.
 
     A character outside of ASCII ends a word. If the text has such a character, the last item is empty.
     """
@@ -161,7 +161,7 @@ def _starts(written: str) -> list[bytes]:
 
 
 def _starts_of_name(name: str) -> frozenset[bytes]:
-    """Return the items that are in the result of `_starts` for every text that contains this name."""
+    """Return those items of `_starts(name)` that `_starts` also returns for every text that contains the name."""
     first, *others = _starts(name)
     kept = (start for start in others if len(start) in (0, START) or not name.endswith(start.decode()))
     return frozenset([first, *kept])

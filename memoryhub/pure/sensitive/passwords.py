@@ -47,10 +47,10 @@ Pattern = tuple[str, re.Pattern[str], str]
 
 
 def _by_least_mark(keywords: Iterable[Pattern]) -> list[tuple[str, list[Pattern]]]:
-    """Return (mark, keywords) for groups of keywords. A text that does not contain the mark of a group contains none of
-    its keywords.
+    """Return (mark, keywords) for groups of keywords. A text without the mark of a group has no keyword of the group.
 
-    A keyword is in the group of the shortest mark that is contained in the keyword's own mark.
+    The mark of a keyword is its fixed beginning. A keyword is in the group of the shortest mark that its own mark
+    contains: `mot de passe` is in the group of `pass`.
     """
     marks = {mark for mark, _, _ in keywords}
     groups: dict[str, list[Pattern]] = {}
@@ -134,9 +134,11 @@ def _keywords(text: Text) -> list[Keyword]:
 
 
 def _begins_well(text: Text, keyword: Keyword) -> Keyword | None:
-    """Return the keyword if it begins a word or a part of a name, otherwise None.
+    """Return the keyword if it counts at its position, otherwise None.
 
-    `token` begins a part of `dbToken`, but `pin` begins no part of `spin:`.
+    Most keywords must begin a word or a part of a name: `pin` begins a part of `cardPin`, but no part of `spin:`.
+    Keywords of the sort PASSWORD, and those that begin with `token` or `secret`, count everywhere, as in `dbtoken`.
+    Keywords that begin with `key` are left to `_named_key`.
     """
     start, sort = keyword.start, keyword.sort
     if sort == PASSWORD:
@@ -172,11 +174,11 @@ def _is_public(text: Text, keyword: Keyword) -> bool:
 
 
 def _after_keywords(text: Text) -> Iterator[Place]:
-    """Yield the places of the values that follow keywords. Even in the worst case, only a few times the length of the
-    text is examined.
+    """Yield the places of the values that follow keywords.
 
-    A possible value can contain further keywords, so some parts are examined more than once. When about the length of
-    the text has been examined, values end at the next keyword.
+    A possible value can contain further keywords, so some characters are examined more than once. Once about as many
+    characters have been examined as the text has, each further value ends at the next keyword. So even in the worst
+    case, a character is examined only a few times on average.
     """
     end, looked_at = 0, 0
     keywords = _keywords(text)

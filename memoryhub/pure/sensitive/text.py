@@ -224,9 +224,10 @@ def is_placeholder(value: str) -> bool:
 
 
 def is_random(value: str) -> bool:
-    """Return whether a key may be random: it has at least eight different characters and no repetitions.
+    """Return whether a key may be random.
 
-    Placeholders, and letters of one case, are not random.
+    It must have at least eight different characters. It must not be a placeholder, list the digits in order,
+    repeat a character or a short group many times, or have letters of one case and no digits.
     """
     one_case = value.islower() or value.isupper()
     plain = one_case and not any(map(str.isdigit, value))

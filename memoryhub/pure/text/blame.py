@@ -31,10 +31,10 @@ class Version:
 class Origin(NamedTuple):
     """Where a line comes from. Version `number` introduced it, as its line `line`.
 
-    The previous text is that of version `older` (0: there is none). In that text, the line was inserted at line
-    `before` or just after it. If texts between the versions `older` and `number` are redacted, any version from `since`
-    to `number` may have introduced the line. `known` is false if a version earlier than the examined versions may have
-    introduced it.
+    `older` is the number of the version with the previous text (0: there is none). `before` is the number of a line of
+    the previous text: line `line` was inserted there or just after it. If texts between the versions `older` and
+    `number` are redacted, any version from `since` to `number` may have introduced the line. `known` is false if a
+    version earlier than the examined versions may have introduced it.
     """
 
     number: int
@@ -91,11 +91,12 @@ def _taken_back(
     text_of: TextOf,
     work: Work,
 ) -> Iterator[tuple[int, list[int]]]:
-    """Yield (place, lines) for each older text in `older`, a list of (id, place), from which `text` took lines back.
+    """Yield (place, numbers) for each older text from which `text` took lines back. `older` is [(id, place)].
 
-    The argument `lines` has the number in the last version of each line of `text` (-1: not searched for). The yielded
-    lines are the same for the older text. Only lines in `areas` can be taken back. A line that was taken back becomes
-    -1 in the argument `lines`, so that it is not searched for again.
+    The argument `lines` has one number for each line of `text`: the number of this line in the last version, or -1 if
+    the line is not searched for. The yielded list has such a number for each line of the older text. Only lines in
+    `areas` can be taken back. The number of a line that was taken back becomes -1 in `lines`, so that the line is
+    searched for only in the older text.
     """
     added = [line for area in areas for line in range(area[2], area[3]) if lines[line] >= 0]
     for id, place in older:
@@ -171,8 +172,8 @@ def texts_of_blame(versions: Sequence[Version]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Before:
-    """The indexes of two versions with the previous text: of the first version that had it (`place`), and of the last
-    one before the text changed (`nearest`)."""
+    """Where the previous text is. `nearest` is the index of the nearest earlier version whose text is not redacted.
+    `place` is the index of the first version with the same text as that version."""
 
     place: int
     nearest: int

@@ -9,10 +9,11 @@ from memoryhub.pure.text.line_sets import LineSet, Moves
 
 
 def carried(versions: Sequence[Version], added_by: Collection[int], text_of: TextOf, work: Work) -> dict[int, LineSet]:
-    """Return {version number: those lines of the version that one of the versions `added_by` added}.
+    """Return {version number: lines}: the lines of this version that were added by a version in `added_by`.
 
-    Lines count from 1. `versions` are consecutive and in order of time. All lines of the first text count as added by
-    the first version. Once `work` is used up, all further versions are left out.
+    Lines count from 1. Versions without such lines are left out. `versions` are consecutive and in order of time. All
+    lines of the first text count as added by the first version. Once `work` is used up, all further versions are left
+    out.
     """
     lines: dict[str, LineSet] = {}
     previous: str | None = None
@@ -36,10 +37,11 @@ def carried(versions: Sequence[Version], added_by: Collection[int], text_of: Tex
 def followed(
     versions: Sequence[Version], places: Mapping[str, tuple[int, Collection[int]]], text_of: TextOf, work: Work
 ) -> dict[str, LineSet]:
-    """Return {name: the numbers of its lines in the last version that has a text}. Lines count from 1.
+    """Return {name: line numbers}: where the lines of each name are in the last version that has a text.
 
-    `places` is {name: (version number, lines in this version)}. A set is empty if none of the lines is left, or if it
-    takes too much work to follow them. A name is left out if its version has no text.
+    `places` is {name: (version number, lines in this version)}. Lines count from 1. The returned set of a name is empty
+    if none of its lines is left, or if it takes too much work to follow them. A name is left out if its version has no
+    text.
     """
     lines: dict[str, dict[str, LineSet]] = {}
     previous: str | None = None

@@ -130,7 +130,7 @@ def _equal_again(old: str, new: str, area: Area) -> Block | None:
 
 
 def _line_starts(text: str, start: int, last: int) -> list[int]:
-    """Return the offsets at which the first NEAR lines from `start` on begin. None of them is after `last`."""
+    """Return the offsets of at most NEAR beginnings of lines: `start`, and those that follow it up to `last`."""
     starts: list[int] = []
     while start <= last and len(starts) < NEAR:
         starts.append(start)

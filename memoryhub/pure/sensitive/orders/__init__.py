@@ -1,4 +1,4 @@
-"""Patterns of English instructions to a model. It also defines the form of such tables of patterns."""
+"""A table of patterns of English instructions to a model, and `Rows`, the type of such a table."""
 
 Rows = tuple[tuple[str, str], ...]
 PARTS = {
