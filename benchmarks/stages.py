@@ -41,7 +41,7 @@ STAGES = (
     ("screening", "memoryhub.actions.memories.input_masking", ("of_call",)),
     ("audit", "memoryhub.actions.core.tree", ("commit",)),
     ("answer", "memoryhub.api.tool_calls", ("_answer",)),
-    (SQL, "memoryhub.actions.core.sql.statements", ("_run",)),
+    (SQL, "memoryhub.actions.core.sql.statements", ("_run", "_run_many")),
 )
 """(stage, module, functions with which it begins). The SQL of the lock counts as its stage."""
 

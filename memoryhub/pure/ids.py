@@ -6,6 +6,8 @@ from functools import lru_cache
 
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _PAIRS = tuple(a + b for a in _ALPHABET for b in _ALPHABET)
+_LETTERS = _ALPHABET.encode() * 8
+"""The character for each byte: that of the last five bits."""
 
 MEMORY_STORE = "memstore_"
 MEMORY = "mem_"
@@ -51,7 +53,7 @@ def milliseconds(at: datetime) -> int:
 
 def new_id(prefix: str, at: datetime) -> str:
     """Return a fresh identifier. It sorts after all identifiers of earlier milliseconds."""
-    return prefix + _of_moment(at) + _base32(int.from_bytes(os.urandom(10), "big"), 80)
+    return prefix + _of_moment(at) + os.urandom(16).translate(_LETTERS).decode()
 
 
 def derived_id(prefix: str, at: datetime, random: bytes) -> str:

@@ -59,12 +59,13 @@ def failing_at(number: int) -> Iterator[list[int]]:
     def orm(execute: Any, query: str, params: Any, many: bool, context: Any) -> Any:
         return count(lambda: execute(query, params, many, context), OperationalError)
 
-    def direct(*one: Any, **options: Any) -> Any:
-        return count(lambda: original(*one, **options), connection.Database.OperationalError)
+    def direct(original: Callable[..., Any]) -> Callable[..., Any]:
+        failure = connection.Database.OperationalError
+        return lambda *one, **options: count(lambda: original(*one, **options), failure)
 
-    original = statements._run
     with pytest.MonkeyPatch.context() as patch, connection.execute_wrapper(orm):
-        patch.setattr(statements, "_run", direct)
+        for name in ("_run", "_run_many"):
+            patch.setattr(statements, name, direct(getattr(statements, name)))
         yield left
 
 

@@ -1,6 +1,7 @@
 """Killed at any statement, an import leaves every memory whole or not there, and goes on where it was."""
 
 import random
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,17 +28,21 @@ class Axe:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.left = -1
-        run, saved = sql.run, writes.Memory.save
+        saved = writes.Memory.save
 
-        def counted(statement: sql.Statement, *values: object) -> int:
-            self.count()
-            return run(statement, *values)
+        def counted(run: Callable[..., None]) -> Callable[..., None]:
+            def counting(*values: Any, **options: Any) -> None:
+                self.count()
+                run(*values, **options)
+
+            return counting
 
         def saving(memory: Memory, *args: Any, **kwargs: Any) -> None:
             self.count()
             saved(memory, *args, **kwargs)
 
-        monkeypatch.setattr(sql, "run", counted)
+        for name in ("run", "run_later", "add"):
+            monkeypatch.setattr(sql, name, counted(getattr(sql, name)))
         monkeypatch.setattr(Memory, "save", saving)
 
     def count(self) -> None:

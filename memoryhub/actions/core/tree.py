@@ -105,7 +105,7 @@ def memory_at(tree: Tree, path: str) -> StoredMemory | None:
     """Return the live memory at a path, with its text, or None."""
     at_hand, tree.at_hand = tree.at_hand, None
     if at_hand is None or at_hand.path != path:
-        row = sql.one(sql.MEMORY_AT, tree.store, path)
+        row = sql.one_at(sql.MEMORY_AT, tree.store, path)
         at_hand = with_its_findings(tree.store, row) if row else None
     return at_hand if sees(tree, path) else None
 
@@ -138,6 +138,12 @@ def directory_at(tree: Tree, path: str) -> str | None:
 def is_taken(tree: Tree, path: str) -> bool:
     """Return whether a live memory or a directory is at a path."""
     return bool(sql.one(sql.PATH_TAKEN, tree.store, path) and sees(tree, path)) or directory_at(tree, path) is not None
+
+
+def directory_of(tree: Tree, path: str) -> str | None:
+    """Return the id of the directory directly above a path; None if it does not exist."""
+    row = sql.one(sql.DIRECTORY_AT, tree.store, paths.ancestors(path)[-1])
+    return str(row[0]) if row else None
 
 
 def memory_above(tree: Tree, path: str) -> str | None:
@@ -185,15 +191,18 @@ def check_versions(tree: Tree, memories: Iterable[StoredMemory]) -> None:
         limits.check_versions(tree.limits, memory.path, memory.kept)
 
 
-def add_memory(tree: Tree, path: str, content: str) -> str:
-    """Create a memory and return its id. Its path must be free, and `memory_above` must return None for it."""
+def add_memory(tree: Tree, path: str, content: str, directory: str | None = None) -> str:
+    """Create a memory and return its id. Its path must be free, and `memory_above` must return None for it.
+
+    `directory` is the id of the directory that contains the path; None if it is unknown or does not exist.
+    """
     encoded, memory = content.encode(), ids.new_id(ids.MEMORY, tree.at)
     size, sha256 = len(encoded), hashlib.sha256(encoded).hexdigest()
-    directory, text = make_directories(tree, path), add_text(tree, memory, content)
+    directory, text = directory or make_directories(tree, path), add_text(tree, memory, content, path)
     head = add_version(tree, memory, 1, Operation.CREATED, path, text, size, sha256)
-    sql.run(
+    sql.run_later(
         sql.ADD_MEMORY, memory, tree.store, directory, path, paths.name(path), head, text, size, sha256, tree.now,
-        tree.now, False,
+        tree.now, False, place=(tree.store, path),
     )  # fmt: skip
     count(tree, paths.ancestors(path), 1, size)
     return memory
@@ -204,7 +213,7 @@ def write_text(tree: Tree, memory: StoredMemory, content: str) -> str:
     require_not_frozen(tree, memory)
     encoded = content.encode()
     size, sha256 = len(encoded), hashlib.sha256(encoded).hexdigest()
-    return restore_text(tree, memory, add_text(tree, memory.id, content), size, sha256)
+    return restore_text(tree, memory, add_text(tree, memory.id, content, memory.path), size, sha256)
 
 
 def move_memory(tree: Tree, memory: StoredMemory, path: str) -> None:
@@ -286,7 +295,8 @@ def restore_text(tree: Tree, memory: StoredMemory, text: str, size: int, sha256:
     """Give a live memory one of its earlier texts again, the one with the id `text`. Return the new version's id."""
     require_not_frozen(tree, memory)
     version = next_version(tree, memory, Operation.MODIFIED, memory.path, text, size, sha256)
-    sql.run(sql.NEW_TEXT, version, text, size, sha256, tree.now, tree.store, memory.id)
+    values = (version, text, size, sha256, tree.now, tree.store, memory.id)
+    sql.run_later(sql.NEW_TEXT, *values, place=(tree.store, memory.path))
     count(tree, paths.ancestors(memory.path), 0, size - memory.size)
     return version
 
@@ -320,17 +330,18 @@ def put(tree: Tree, memory: StoredMemory, operation: Operation, path: str, text:
     count(tree, paths.ancestors(path), 1, size)
 
 
-def add_text(tree: Tree, memory: str, content: str) -> str:
-    """Add a row for a memory's text and return the row's id. Raises DiskFull if no text can be stored now."""
+def add_text(tree: Tree, memory: str, content: str, path: str | None = None) -> str:
+    """Add a row for a memory's text and return the row's id. `path`: that of the memory, if the text becomes its newest
+    there. Raises DiskFull if no text can be stored now."""
     disk_space.require_room()
     text = ids.new_id(ids.MEMORY_TEXT, tree.at)
-    sql.run(sql.ADD_TEXT, text, tree.store, memory, content)
+    sql.run_later(sql.ADD_TEXT, text, tree.store, memory, content, place=path and (tree.store, path))
     return text
 
 
-def mark_read(tree: Tree, memory: str) -> None:
-    """Record that an agent read the memory's text in this act."""
-    sql.run(sql.READ, tree.now, tree.seq, tree.store, memory)
+def mark_read(tree: Tree, memory: str, path: str) -> None:
+    """Record that an agent read the text of the memory at a path in this act."""
+    sql.run_later(sql.READ, tree.now, tree.seq, tree.store, memory, place=(tree.store, path))
 
 
 def add_version(
@@ -345,7 +356,7 @@ def add_version(
         at=chain.moment(tree.at),
     )  # fmt: skip
     review = ReviewState.UNREVIEWED.value if tree.act.actor.kind == ActorKind.KEY else None
-    sql.run(
+    sql.run_later(
         sql.ADD_VERSION, version, tree.store, memory, number, kind, path, text, size, sha256, tree.now,
         tree.seq, review, salt, commitment,
     )  # fmt: skip
@@ -359,7 +370,7 @@ def next_version(
 ) -> str:  # fmt: skip
     """Write a memory's next version, which replaces its head; return the version's id."""
     require_not_frozen(tree, memory)
-    sql.run(sql.SUPERSEDE, tree.seq, tree.store, memory.head)
+    sql.run_later(sql.SUPERSEDE, tree.seq, tree.store, memory.head)
     tree.changed.append(settling.Changed(memory.id, memory.text or None, memory.path, text, path if text else None))
     return add_version(tree, memory.id, memory.versions + 1, operation, path, text, size, sha256)
 
@@ -367,9 +378,6 @@ def next_version(
 def make_directories(tree: Tree, path: str) -> str:
     """Create the missing directories above a path. Return the id of the directory that directly contains the path."""
     above = paths.ancestors(path)
-    row = sql.one(sql.DIRECTORY_AT, tree.store, above[-1])
-    if row:
-        return str(row[0])
     known = dict(sql.directories_at(tree.store, above))
     parent = None
     for directory in above:
@@ -384,7 +392,7 @@ def count(tree: Tree, above: Sequence[str], memories: int, size: int) -> None:
     """Add `memories` and `size` to the counters of the store and of the directories `above` a change."""
     sql.count_directories(tree.store, above, memories, size, tree.now)
     if memories or size:
-        sql.run(sql.COUNT_STORE, memories, size, tree.store)
+        sql.add(sql.COUNT_STORE, (memories, size), (), tree.store)
         tree.memories, tree.total_bytes = tree.memories + memories, tree.total_bytes + size
 
 

@@ -46,7 +46,7 @@ def of_command(store_id: str, command: Command | ToolError) -> Ahead:
     if not sql.IS_SQLITE and len(written) < LONG:
         return NOTHING
     sql.connect()
-    row = sql.one(sql.MEMORY_AT, store_id, command.path)
+    row = sql.one_at(sql.MEMORY_AT, store_id, command.path)
     memory = StoredMemory(*row) if row else None
     at_hand = memory if sql.IS_SQLITE and is_open() else None
     if memory is None or len(memory.content) + len(written) < LONG:

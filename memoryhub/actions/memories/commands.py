@@ -24,7 +24,7 @@ def view(store: Tree, command: View) -> Record:
     """Return the lines of a memory and record the read, or return the listing of a directory."""
     record = looked_at(store, command)
     if record.memory is not None:
-        tree.mark_read(store, record.memory)
+        tree.mark_read(store, record.memory, command.path)
     return record
 
 
@@ -52,13 +52,13 @@ def looked_at(store: Tree, command: View) -> Record:
 def _view_directory(store: Tree, command: View) -> Record:
     if store.sight:
         return _view_what_is_seen(store, command)
-    row = sql.one(sql.DIRECTORY_AT, store.store, command.path)
+    row = sql.one(sql.DIRECTORY_BYTES, store.store, command.path)
     if row is None:
         raise ToolError(results.view_not_found(command.path))
     place = sql.in_directory(store.store, command.path)
     entries = [rendering.Entry(path, total, True) for path, total in sql.rows(sql.DIRECTORIES_IN, *place)]
     entries += [rendering.Entry(path, total, False) for path, total in sql.rows(sql.MEMORIES_IN, *place)]
-    return Record("view", answer=rendering.listing(command.path, row[2], entries), path=command.path)
+    return Record("view", answer=rendering.listing(command.path, row[0], entries), path=command.path)
 
 
 def _view_what_is_seen(store: Tree, command: View) -> Record:
@@ -85,14 +85,14 @@ def create(store: Tree, command: Create) -> Record:
         return record._replace(text=screened.text) if record.versions else record
     if memory or tree.directory_at(store, command.path):
         raise ToolError(results.already_exists(command.path))
-    require_place(store, command.path, results.cannot_create)
+    directory = require_place(store, command.path, results.cannot_create)
     rule = path_rules.require(store, Verb.CREATE, [Change(command.path)])
     place = findings.screen_path(store, command.path)
     screened = findings.screen_written(store, command.path, None, command.file_text)
     if rule:
         proposing.propose(store, rule, [Wanted(None, command.path, screened.text)])
     tree.check_limits(store, command.path, old_size=None, new_size=len(screened.text.encode()))
-    memory_id = tree.add_memory(store, command.path, screened.text)
+    memory_id = tree.add_memory(store, command.path, screened.text, directory)
     findings.note(store, memory_id, store.made[-1].id, screened, place)
     answer = results.created(command.path) + findings.masked_sentence(screened)
     return Record(
@@ -217,16 +217,19 @@ def refusal(error: ToolError, command: str | None, path: str | None, new_path: s
     return Record(command, ok=False, answer=error.message, path=path, new_path=new_path)
 
 
-def require_place(store: Tree, path: str, sentence: Callable[[str, str], str]) -> None:
+def require_place(store: Tree, path: str, sentence: Callable[[str, str], str]) -> str | None:
     """Raise ToolError if a memory blocks `path` (see `tree.memory_above`). `sentence(path, above)` returns the message.
 
-    If the memory is hidden from the agent, the message is the same as for a refusal by a path rule.
+    If the memory is hidden from the agent, the message is the same as for a refusal by a path rule. Return the id of
+    the directory that contains `path`; None if it does not exist yet.
     """
-    above = tree.memory_above(store, path)
+    directory = tree.directory_of(store, path)
+    above = None if directory else tree.memory_above(store, path)
     if above is not None:
         raise ToolError(sentence(path, above))
     if store.sight and store.sight.hides_at(store.store, path):
         raise path_rules.hidden_place(path)
+    return directory
 
 
 def _memory(store: Tree, path: str, sentence: Callable[[str], str]) -> StoredMemory:

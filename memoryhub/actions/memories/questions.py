@@ -57,7 +57,7 @@ def _of_change(store_id: str, command: StrReplace | Insert | Delete | Rename, no
 
 
 def _of_directory(store_id: str, path: str) -> Iterator[Question]:
-    yield sql.DIRECTORY_AT, (store_id, path)
+    yield sql.DIRECTORY_BYTES, (store_id, path)
     if _may_be_directory(path):
         yield sql.DIRECTORIES_IN, sql.in_directory(store_id, path)
         yield sql.MEMORIES_IN, sql.in_directory(store_id, path)

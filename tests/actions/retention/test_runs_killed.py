@@ -65,9 +65,12 @@ def killed_at(statement: int) -> Iterator[None]:
     def orm(execute: Any, query: str, params: Any, many: bool, context: Any) -> Any:
         return count(lambda: execute(query, params, many, context))
 
-    original = statements._run
+    def direct(original: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda *one, **options: count(lambda: original(*one, **options))
+
     with pytest.MonkeyPatch.context() as patch, connection.execute_wrapper(orm):
-        patch.setattr(statements, "_run", lambda *one, **options: count(lambda: original(*one, **options)))
+        for name in ("_run", "_run_many"):
+            patch.setattr(statements, name, direct(getattr(statements, name)))
         yield
 
 

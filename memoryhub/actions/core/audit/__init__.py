@@ -183,13 +183,13 @@ def append(head: ChainHead, act: Act, record: Record) -> int:
     message = None if record.rendered or record.answer is None else to_json(record.answer)
     input = record.input if record.input is None or record.text is None else kept_once.lean(record.input, record.text)
     size = ENTRY_BYTES + len(message or "") + len(input or "") + len("{}{}") + len(proof)
-    sql.run(
+    sql.run_later(
         sql.ADD_ENTRY, head.id, seq, sql.moment(act.at), actor.kind, actor.id, actor.author_id, actor.label,
         act.session, door, record.command, record.path, record.new_path, record.memory, record.version, record.ok,
         message, input, duration, act.group, act.token, record.replay_of, act.note, record.first_line,
         record.last_line, record.cut, digest, writer, head.last_hash, entry_hash, proof,
     )  # fmt: skip
-    sql.run(sql.CHAIN_HEAD, seq, entry_hash, size, head.id)
+    sql.add(sql.CHAIN_HEAD, (size,), (seq, entry_hash), head.id)
     head.last_seq, head.last_hash, head.bytes = seq, entry_hash, head.bytes + size
     if act.trace is not None:
         traced.note(traced.Place(head.id, seq, act.at), act.trace)

@@ -15,6 +15,7 @@ from memoryhub.actions.core.sql.statements import (
     Question as Question,
     Row as Row,
     Statement as Statement,
+    add as add,
     ask_ahead as ask_ahead,
     begin as begin,
     commit as commit,
@@ -25,9 +26,11 @@ from memoryhub.actions.core.sql.statements import (
     is_transaction_whole as is_transaction_whole,
     know as know,
     one as one,
+    one_at as one_at,
     rows as rows,
     run as run,
     run_each as run_each,
+    run_later as run_later,
 )
 from memoryhub.models import inputs
 
@@ -139,7 +142,7 @@ ADD_CHAIN = Statement(
     " on conflict (id) do nothing"
 )
 CHAIN_HEAD = Statement(
-    "update memoryhub_auditchain set last_seq = %s, last_hash = %s, bytes = bytes + %s where id = %s"
+    "update memoryhub_auditchain set bytes = bytes + %s, last_seq = %s, last_hash = %s where id = %s"
 )
 ENTRY_COLUMNS = (
     "chain", "seq", "at", "actor_kind", "actor_id", "author_id", "label", "session", "door", "command", "path",
@@ -193,9 +196,8 @@ MEMORIES_UNDER = Statement(
     )
 )
 PATH_TAKEN = Statement("select 1 from memoryhub_memory where store_id = %s and path = %s and deleted_at is null")
-DIRECTORY_AT = Statement(
-    "select id, memory_count, total_bytes from memoryhub_directory where store_id = %s and path = %s"
-)
+DIRECTORY_AT = Statement("select id from memoryhub_directory where store_id = %s and path = %s", needs_written=False)
+DIRECTORY_BYTES = Statement("select total_bytes from memoryhub_directory where store_id = %s and path = %s")
 _HERE = "select id from memoryhub_directory where store_id = %s and path = %s"
 _TWO_LEVELS = f"({_HERE} union all select id from memoryhub_directory where store_id = %s and parent_id = ({_HERE}))"
 DIRECTORIES_IN = Statement(
@@ -272,8 +274,8 @@ READ = Statement(
 )
 ADD_DIRECTORY = Statement(
     "insert into memoryhub_directory (id, store_id, path, parent_id, memory_count, total_bytes, changed_at)"
-    " values (%s, %s, %s, %s, 0, 0, %s)"
-)
+    " values (%s, %s, %s, %s, 0, 0, %s)", needs_written=False,
+)  # fmt: skip
 MOVE_DIRECTORY = Statement("update memoryhub_directory set path = %s, parent_id = %s where store_id = %s and id = %s")
 MOVE_DIRECTORIES = Statement(
     "update memoryhub_directory set path = cast(%s as text) || substr(path, %s)"
@@ -281,6 +283,10 @@ MOVE_DIRECTORIES = Statement(
 )
 REMOVE_DIRECTORIES = Statement("delete from memoryhub_directory where store_id = %s and path >= %s and path < %s")
 REMOVE_DIRECTORY = Statement("delete from memoryhub_directory where store_id = %s and path = %s")
+COUNT_DIRECTORY = Statement(
+    "update memoryhub_directory set memory_count = memory_count + %s, total_bytes = total_bytes + %s, changed_at = %s"
+    " where store_id = %s and path = %s"
+)
 COUNT_STORE = Statement(
     "update memoryhub_memorystore set memory_count = memory_count + %s, total_bytes = total_bytes + %s where id = %s"
 )
@@ -337,9 +343,9 @@ def reads_in(store: str, memory: str, spans: Sequence[Span], most: int) -> list[
 
 
 @lru_cache(maxsize=64)
-def for_paths(text: str, count: int) -> Statement:
+def for_paths(text: str, count: int, *, needs_written: bool = True) -> Statement:
     """Return the statement with `count` placeholders in place of `{paths}`."""
-    return Statement(text.format(paths=", ".join(["%s"] * count)))
+    return Statement(text.format(paths=", ".join(["%s"] * count)), needs_written=needs_written)
 
 
 def directories_at(store: str, paths: Sequence[str]) -> list[Row]:
@@ -351,7 +357,7 @@ def directories_at(store: str, paths: Sequence[str]) -> list[Row]:
 def which_directories(store: str, paths: Sequence[str]) -> Question:
     """Return the query of `directories_at`, to be sent by `statements.ask_ahead`."""
     text = "select path, id from memoryhub_directory where store_id = %s and path in ({paths})"
-    return for_paths(text, len(paths)), (store, *paths)
+    return for_paths(text, len(paths), needs_written=False), (store, *paths)
 
 
 def memories_at(store: str, paths: Sequence[str]) -> list[Row]:
@@ -368,6 +374,10 @@ def which_memories(store: str, paths: Sequence[str]) -> Question:
 
 def count_directories(store: str, paths: Sequence[str], memories: int, size: int, at: object) -> None:
     """Add `memories` and `size` to the counters of these directories. `at` is the time of the change."""
+    if IS_SQLITE:
+        for path in paths:
+            add(COUNT_DIRECTORY, (memories, size), (at,), store, path)
+        return
     text = (
         "update memoryhub_directory set memory_count = memory_count + %s, total_bytes = total_bytes + %s,"
         " changed_at = %s where store_id = %s and path in ({paths})"

@@ -171,7 +171,7 @@ def told_of_memory(memory: Memory) -> MemoryTold:
 
 def view(store: Tree, memory: str, version: str, path: str, content: str) -> Record:
     """Record that an agent read a whole text; return the record of this view of all lines."""
-    tree.mark_read(store, memory)
+    tree.mark_read(store, memory, path)
     last = text.shown_lines(content)
     return Record(
         "view",
