@@ -151,7 +151,8 @@ class Text:
     @fact
     def long_words(self) -> list[Place]:
         """Stretches of at least SHORTEST_LONG_WORD characters of ASCII without white space, as in a key."""
-        text, found, position = self.text, [], 0
+        text, position = self.text, 0
+        found: list[Place] = []
         if b"x" * SHORTEST_LONG_WORD not in text.encode("utf-8", "replace").translate(_WORDS_ONLY):
             return found  # most texts have no such word, and to see that so takes a fifth of the time
         for word in text.split():

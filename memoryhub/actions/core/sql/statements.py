@@ -149,7 +149,7 @@ def find_or_add(read: Question, statement: Statement, *values: object) -> Row | 
 
 
 def run_later(statement: Statement, *values: object, place: Sequence[object] | None = None) -> None:
-    """Run a write before the commit. On SQLite, it is done together with others like it, which takes half the time.
+    """Run a write before the commit. On SQLite, it is done together with others like it, which takes less time.
 
     Inserts are done first, then updates, those of one statement in their order. A statement that may need what is
     written does not run before it. `place`: of the reads of `one_at`, only that of this place needs it.
