@@ -87,9 +87,9 @@ def test_every_text_that_a_door_stores_is_one_that_was_screened(monkeypatch: pyt
         screened.add(result.text)
         return result
 
-    def checking(store: Tree, memory: str, content: str) -> str:
+    def checking(store: Tree, memory: str, content: str, path: str | None = None) -> str:
         unscreened.extend(() if content in screened else (content,))
-        return add_text(store, memory, content)
+        return add_text(store, memory, content, path)
 
     monkeypatch.setattr(findings, "screen", noting)
     monkeypatch.setattr(tree, "add_text", checking)
