@@ -147,8 +147,7 @@ def directory_of(tree: Tree, path: str) -> str | None:
 
 
 def memory_above(tree: Tree, path: str) -> str | None:
-    """Return the path of a memory that blocks `path`, because `path` would make it a directory; None if there is
-    none."""
+    """Return the path of the memory that blocks `path`, because `path` would make it a directory, or None."""
     above = paths.ancestors(path)[1:]
     found = sql.memories_at(tree.store, above) if above else ()
     return next((place for (place,) in found if sees(tree, place)), None)
@@ -192,10 +191,9 @@ def check_versions(tree: Tree, memories: Iterable[StoredMemory]) -> None:
 
 
 def add_memory(tree: Tree, path: str, content: str, directory: str | None = None) -> str:
-    """Create a memory and return its id. Its path must be free, and `memory_above` must return None for it.
+    """Create a memory at a path that is free and that no memory blocks. Return the memory's id.
 
-    `directory` is the id of the directory that contains the path; None if it is unknown or does not exist.
-    """
+    `directory` is the id of the directory that contains the path, if it is known."""
     encoded, memory = content.encode(), ids.new_id(ids.MEMORY, tree.at)
     size, sha256 = len(encoded), hashlib.sha256(encoded).hexdigest()
     directory, text = directory or make_directories(tree, path), add_text(tree, memory, content, path)
@@ -267,8 +265,7 @@ def move_directory(tree: Tree, directory: str, path: str, new_path: str, memorie
 def delete_memories(tree: Tree, path: str, memories: Sequence[StoredMemory]) -> None:
     """Move the memories at or under a path to the trash, and delete their directories.
 
-    `memories` are all that the actor sees there; memories that the actor does not see stay.
-    """
+    `memories` are all memories there that the actor sees. Memories that the actor does not see stay."""
     require_not_frozen(tree, *memories)
     if tree.sight and tree.sight.leaves_some(tree.store, path, len(memories)):
         for memory in memories:
@@ -283,10 +280,7 @@ def delete_memories(tree: Tree, path: str, memories: Sequence[StoredMemory]) -> 
 
 
 def restore_memory(tree: Tree, memory: StoredMemory, path: str, text: str, size: int, sha256: str) -> str:
-    """Move a memory from the trash to a free path. Return the new version's id.
-
-    `text` is the id of the text that the memory gets.
-    """
+    """Move a memory from the trash to a free path, with the text whose id is `text`. Return the new version's id."""
     put(tree, memory, Operation.CREATED, path, text, size, sha256)
     return tree.made[-1].id
 
@@ -331,8 +325,7 @@ def put(tree: Tree, memory: StoredMemory, operation: Operation, path: str, text:
 
 
 def add_text(tree: Tree, memory: str, content: str, path: str | None = None) -> str:
-    """Add a row for a memory's text and return the row's id. `path`: that of the memory, if the text becomes its newest
-    there. Raises DiskFull if no text can be stored now."""
+    """Add a text and return its id. `path` is given if it becomes the memory's newest text there. Raises DiskFull."""
     disk_space.require_room()
     text = ids.new_id(ids.MEMORY_TEXT, tree.at)
     sql.run_later(sql.ADD_TEXT, text, tree.store, memory, content, place=path and (tree.store, path))
@@ -397,8 +390,7 @@ def count(tree: Tree, above: Sequence[str], memories: int, size: int) -> None:
 
 
 def commit(tree: Tree, record: audit.Record) -> int:
-    """Write the act's entry, in which a key's large input is shortened, then update findings. Return the entry's
-    seq."""
+    """Write the act's entry, with a key's large input shortened, then update findings. Return the entry's seq."""
     protected_lines.follow_memories(tree.store, tree.path_rules, tree.changed)
     seq = audit.append(tree.head, tree.act, kept_of(record) if tree.act.actor.kind == ActorKind.KEY else record)
     if tree.changed:
