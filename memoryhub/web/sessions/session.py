@@ -206,5 +206,5 @@ def _curated(stores: Sequence[MemoryStore], user: User) -> list[MemoryStore]:
 
 def _undoable(curated: Sequence[MemoryStore], undone: Mapping[str, UndoneThere]) -> list[MemoryStore]:
     """Return the stores in which something of the session is left to undo."""
-    done = {pk for pk, there in undone.items() if there.is_whole}
+    done = {pk for pk, there in undone.items() if there.is_over}
     return [store for store in curated if not store.is_archived and store.pk not in done]

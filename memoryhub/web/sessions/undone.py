@@ -1,13 +1,15 @@
 """What was undone of a session: for each of its writes, and for all its writes in each memory store."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from memoryhub.actions.core.plans import in_parts
 from memoryhub.actions.history.undone import COMMANDS, told_in
 from memoryhub.actions.verification.entries import WRITES
 from memoryhub.models import AuditEntry, MemoryStore, MemoryVersion, Session
 from memoryhub.models.audit import AuditEntryQuerySet
+from memoryhub.models.memories import MemoryVersionQuerySet, Operation
 from memoryhub.web.common import pages
 from memoryhub.web.common.versions.undone import Undone, undone_of
 
@@ -25,7 +27,13 @@ class UndoneThere:
     of: int  # the number of all writes of the session
     by_several: bool  # there are earlier undos
     again: Undone | None  # the undo of the newest undo
-    is_whole: bool  # nothing is left to undo
+    is_whole: bool  # nothing was left to undo after the newest undo
+    brought_back: AuditEntry | None  # a later restore of a text that a memory had between the writes and the undo
+
+    @property
+    def is_over(self) -> bool:
+        """Return whether nothing is left to undo."""
+        return self.is_whole and self.brought_back is None
 
     @property
     def is_in_force(self) -> bool:
@@ -60,7 +68,10 @@ def _undone_in(session: Session, store: MemoryStore) -> UndoneThere | None:
     if not (writes or again or is_whole):
         return None
     several = len({one.entry.seq for one in writes.values()}) > 1
-    return UndoneThere(store, writes, entry, len(made), several, again, is_whole)
+    undos = {seq: writes[seq].entry.seq if seq in writes else newest for seq in made}
+    back = _brought_back(store, undos) if is_whole and not again else None
+    brought_back = pages.entries(store, back).get(back) if back else None
+    return UndoneThere(store, writes, entry, len(made), several, again, is_whole, brought_back)
 
 
 def _left_nothing(undo: AuditEntry, acts: AuditEntryQuerySet) -> bool:
@@ -68,6 +79,43 @@ def _left_nothing(undo: AuditEntry, acts: AuditEntryQuerySet) -> bool:
     the writes of the session."""
     # a write that the session took back itself then counts as undone, too
     return told_in(undo).get("kept") == [] and not acts.filter(seq__gt=undo.seq).exists()
+
+
+def _brought_back(store: MemoryStore, undos: Mapping[int, int]) -> int | None:
+    """Return the seq of the newest entry after which a live memory has a text from between the session's writes and
+    their undo; None if there is none. `undos` is {seq of a write: seq of its undo}."""
+    spans: dict[str, tuple[int, int]] = {}  # {memory: (seq of its first write, seq of its last undo)}
+    for memory, seq in _rows(MemoryVersion.objects.filter(store_id=store.pk), "seq", undos, "memory_id", "seq"):
+        first, undo = spans.get(memory, (seq, 0))
+        spans[memory] = min(first, seq), max(undo, undos[seq])
+    later = MemoryVersion.objects.filter(store_id=store.pk, seq__gt=min(undos.values(), default=0))
+    changed = {memory for memory, seq in _rows(later, "memory_id", spans, "memory_id", "seq") if seq > spans[memory][1]}
+    steps: dict[str, list[tuple[int, str | None]]] = {}
+    every = MemoryVersion.objects.filter(store_id=store.pk).order_by("seq")
+    for memory, seq, operation, sha256 in _rows(every, "memory_id", changed, "memory_id", "seq", "operation", "sha256"):
+        steps.setdefault(memory, []).append((seq, None if operation == Operation.DELETED else sha256))
+    return max(filter(None, (_back_in(steps[memory], *spans[memory]) for memory in changed)), default=None)
+
+
+def _back_in(steps: Sequence[tuple[int, str | None]], first: int, undo: int) -> int | None:
+    """Return the seq of the step since which a memory has a text again that it had from `first` until `undo`.
+
+    `steps` are the (seq, hash of the text or None) of its versions.
+    """
+    others = {text for seq, text in steps if seq < first or seq == undo}
+    written = {text for seq, text in steps if first <= seq < undo} - others - {None}
+    back = None
+    for seq, text in steps:
+        if seq > undo and text in written:
+            back = back or seq
+        elif seq > undo and text in others | {None}:
+            back = None
+    return back
+
+
+def _rows(versions: MemoryVersionQuerySet, column: str, values: Collection[Any], *columns: str) -> Iterator[Any]:
+    for part in in_parts(values):
+        yield from versions.filter(**{f"{column}__in": part}).values_list(*columns)
 
 
 def _that_made_versions(store: MemoryStore, seqs: Collection[int]) -> list[int]:

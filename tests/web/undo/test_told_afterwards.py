@@ -77,6 +77,24 @@ def test_approved_writes_that_are_undone_are_not_shown_as_approved(
     assert "Alice approved" in words(html), "the decision stays"
 
 
+def test_a_text_that_was_restored_after_the_undo_is_named_and_the_undo_is_offered_again(
+    wrong: Session, store: MemoryStore, curator: Client
+) -> None:
+    before = newest(store).seq
+    send(curator, url_of(store, wrong))
+    first = newest(store).seq
+    send(curator, reverse("restore_moment", args=[store.pk, before]))
+    html = seen(curator, wrong)
+    (line,) = lines(html)
+    assert f"entry {first} ·" in line and f"may be in force again, just now · entry {first + 1}" in line
+    assert OFFER in html
+    assert "2 memories need your choice" in words(curator.get(url_of(store, wrong)).content.decode())
+    send(curator, reverse("undo_entry", args=[store.pk, first + 1]))
+    html = seen(curator, wrong)
+    assert f"entry {first} ·" in lines(html)[0]
+    assert "in force again" not in html and OFFER not in html
+
+
 def test_an_undo_that_was_undone_says_that_the_writes_are_in_force_again(
     wrong: Session, store: MemoryStore, curator: Client
 ) -> None:
