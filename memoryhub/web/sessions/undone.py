@@ -68,8 +68,8 @@ def _undone_in(session: Session, store: MemoryStore) -> UndoneThere | None:
     if not (writes or again or is_whole):
         return None
     several = len({one.entry.seq for one in writes.values()}) > 1
-    undos = {seq: writes[seq].entry.seq if seq in writes else newest for seq in made}
-    back = _brought_back(store, undos) if is_whole and not again else None
+    taken = {seq: writes[seq].entry.seq if seq in writes else newest for seq in made}
+    back = _brought_back(store, taken) if is_whole and not again else None
     brought_back = pages.entries(store, back).get(back) if back else None
     return UndoneThere(store, writes, entry, len(made), several, again, is_whole, brought_back)
 
