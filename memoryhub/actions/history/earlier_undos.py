@@ -29,8 +29,7 @@ def with_earlier_undos(
     """Return the history of a memory without `versions`, and without the versions that earlier undos took back.
 
     `told` is the memory's replay from the first of `versions` on: `steps` are the replayed versions, `base` is the
-    version before them, and `taken` are the undos among them. Return `told` itself if earlier undos change nothing.
-    """
+    version before them, and `taken` are the undos among them. Without earlier undos, return `told` itself."""
     memory, work = told.memory, told.work
     undos = _undos(steps, taken)
     if not undos.keys() - versions:
@@ -59,9 +58,8 @@ def with_earlier_undos(
     if not pure or not _is(without(frozenset(), pure), now):
         return told
     found = without(versions, pure)
-    if found.gone or found.unmerged or found.outcome.same(told.outcome):
-        return told
-    return replace(found, conflict=found.conflict and not found.outcome.same(now))
+    changes_nothing = found.gone or found.unmerged or found.outcome.same(told.outcome)
+    return told if changes_nothing else replace(found, conflict=found.conflict and not found.outcome.same(now))
 
 
 def _from(memory: Memory, number: int) -> MemoryVersionQuerySet:

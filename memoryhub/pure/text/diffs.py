@@ -206,7 +206,8 @@ def _drop_end(lines: list[str]) -> bool:
 def _changes(texts: _Texts, budget: Budget, old_no_newline: bool, new_no_newline: bool) -> list[Area]:
     """Return the areas that differ, in order.
 
-    If only one text lacks the final line feed, its last line differs from every other line.
+    If only one text lacks the final line feed, its last line differs from each line of the other text, unless white
+    space is ignored.
     """
     old, new = texts.old, texts.new
     if texts.ignore_whitespace:
@@ -242,7 +243,7 @@ def _parts(texts: _Texts, changes: Sequence[Area], context: int | None) -> Itera
 def _equal(texts: _Texts, where: Where, top: int | None, bottom: int | None) -> Iterator[Row | Gap]:
     """Yield equal lines: the first `top`, a gap, and the last `bottom`.
 
-    If `top` or `bottom` is None, yield all lines. A gap of one line is shown as the line.
+    If `top` or `bottom` is None, yield all lines. Instead of a gap of one line, yield this line.
     """
     i, i_end, j = where
     count = i_end - i
@@ -340,7 +341,10 @@ def _became(old: Sequence[_Words], new: Sequence[_Words], budget: Budget) -> lis
 
 
 def _path(best: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
-    """Return the pairs that make up the best total in a table of totals."""
+    """Return the line pairs (old, new) of the best pairing.
+
+    `best[x][y]` is the likeness of all pairs together in the best pairing of the lines from x and y on.
+    """
     pairs = []
     x = y = 0
     while best[x][y]:

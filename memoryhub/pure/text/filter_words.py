@@ -142,9 +142,10 @@ def understood(words: Sequence[Word], keys: Container[str], names: Names, verbs:
 
 
 def _parts(found: Found, typed: Sequence[Word], verbs: Verbs) -> list[Word | Term]:
-    """Return the words `typed` as filters. They mean the filter `found`.
+    """Return the parts that replace the words `typed`, which mean the filter `found`.
 
-    A verb and “by” may come first, as in “approved by Ada”: the verb becomes a filter or a word of its own.
+    This filter is one part. If a verb and “by” come first, as in “approved by Ada”, the verb is a part of its own, a
+    filter or a word, unless `verbs` has None for it.
     """
     key, value, _count = found
     at = 1 if typed[0].text.lower() == "not" else 0
@@ -161,7 +162,7 @@ def _written(words: Sequence[Word]) -> str:
 
 
 def is_understood(typed: str) -> bool:
-    """Return whether a text could contain a phrase that means a filter, whatever names exist."""
+    """Return whether a text would contain a phrase that means a filter if every word were a name."""
     parts = understood(list(words_in(typed)), _EVERY_KEY, lambda words: ("agent", words[0], 1), {})
     return any(isinstance(part, Term) for part in parts)
 
@@ -242,9 +243,10 @@ def _place_or_time(first: str, words: Sequence[Word]) -> Found | None:
 
 
 def _edge(first: str, words: Sequence[Word]) -> Found | None:
-    """Return the filter that a day means after the word `first`; None if `words` do not begin with a day.
+    """Return the filter that `first`, “since” or “before”, means with the day or time at the start of `words`.
 
-    After “since” it is the filter for the start, otherwise for the end.
+    “since” means the filter `from`, and “before” the filter `to`. Return None if `words` do not begin with a day or
+    time.
     """
     second = words[0].text
     if _MOMENT.fullmatch(second):

@@ -33,7 +33,7 @@ Span = tuple[int, int]
 
 
 class Whole(str):
-    """A folded word that is found only where no other English letter is beside it."""
+    """A folded word that is found only where no English letter is directly before or after it."""
 
     __slots__ = ()
 

@@ -51,7 +51,7 @@ def had(old: str, new: str, made: str) -> list[bool] | None:
 def _missing_end(old: str, new: str) -> str:
     """Return the line feed to add to both texts if both lack one at their end; otherwise "".
 
-    Without it, their last lines would differ from equal lines in the middle of a text.
+    Without this line feed, the last line of a text would differ from the same line in the middle of the other text.
     """
     return "\n" if old and new and not old.endswith("\n") and not new.endswith("\n") else ""
 
@@ -59,9 +59,10 @@ def _missing_end(old: str, new: str) -> str:
 def _further(
     reached: dict[int, tuple[bool, ...]], steps: Sequence[tuple[list[str], bool]], lines: Sequence[str]
 ) -> Iterator[tuple[int, tuple[bool, ...]]]:
-    """Yield (position, decisions) for each position in `lines` that is reached by one more step.
+    """Yield (position after the step, decisions) for each step that is possible at a reached position.
 
-    `reached` is {position before the step: decisions so far}. `steps` has (lines, decision) of each possible step.
+    A step is possible if its own lines are the next of `lines`. `reached` is {position in `lines` before the step:
+    decisions so far}. `steps` has (lines, decision) of each step.
     """
     for place, taken in reached.items():
         for step, takes in steps:

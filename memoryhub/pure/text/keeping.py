@@ -60,7 +60,8 @@ def _cut(value: Any, room: int) -> Any:
 def cut(value: str, room: int) -> str:
     """Return the beginning of a string, in at most `room` bytes of JSON.
 
-    If possible, it ends at the end of a line, a sentence or a word: an erasure would not find half a name.
+    If possible, it ends at the end of a line, a sentence or a word, so that no name is cut in half: an erasure would
+    not find half a name.
     """
     kept = _begin(value, room)
     return kept if kept == value else kept[: _end_of_a_piece(kept)]
@@ -100,8 +101,8 @@ def of_parts(kept: Any, size: int) -> list[Any]:
 def short_answer(answer: str, quoted: str) -> str:
     """Return an answer as it is stored.
 
-    In a long answer, a mark replaces the string `quoted`, and then the end is cut. `whole_answer` puts the quoted
-    string back.
+    If an answer is too long, a mark replaces the string `quoted`, unless this string is short. If the answer is still
+    too long, its end is cut. `whole_answer` puts the quoted string back.
     """
     if len(answer) > MOST and len(quoted) > _LEAST:
         answer = answer.replace(quoted, mark(quoted))
@@ -132,7 +133,8 @@ def is_cut(kept: str) -> bool:
 def size_of_cut(kept: str, in_part: bool) -> str | None:
     """Return the size in bytes that a stored answer had before it was cut; None if it is stored whole.
 
-    `in_part`: the input of the call is kept in part. The answer of a refused call is cut only in this case.
+    `in_part` says whether the call was refused and its input is kept in part. If not, only the listing of a directory
+    counts as cut.
     """
     end = _END.search(kept) if len(kept) > _LEAST else None
     return end[1] if end and (in_part or kept[end.start() - 1] == "\n") else None

@@ -1,4 +1,4 @@
-"""Whether some lines of a text are kept as they are in a changed text, and where they are in later texts."""
+"""Whether a changed text keeps some lines of the old text, and where these lines are in later texts."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -19,7 +19,7 @@ def are_kept(old: str, new: str, lines: Sequence[int], work: Work) -> bool:
 def where(old: str, new: str, lines: Sequence[int], work: Work) -> list[int]:
     """Return the numbers that `lines` (numbers of the old text, from 1) have in the new text.
 
-    Lines that replaced some of them are included. With too little work left, further lines may be included.
+    New lines that replaced any of `lines` are included. If too little work is left, unrelated lines may be included.
     """
     areas = changes(ended(old), ended(new), work)
     before = LineSet.of(lines)

@@ -93,10 +93,10 @@ def differing(runs: Sequence[Run], old_end: int, new_end: int) -> list[Area]:
 
 
 def _pairs(old: Sequence[str], new: Sequence[str], area: Area, budget: Budget, splits: int) -> list[Pair]:
-    """Return pairs (old, new) of equal elements of an area, in order: those at its common start and end, and between
-    them the longest chain.
+    """Return pairs (old, new) of the positions of equal elements in an area, in order.
 
-    If the longest chain is too much work, the longest chains of parts of the area are taken.
+    First, elements that are equal at the start or at the end of both sides are paired. Between them, the longest chain
+    of pairs is taken. If this is too much work, the longest chains of parts of the area are taken.
     """
     i, i_end, j, j_end = inner = _trimmed(old, new, area)
     head = list(zip(range(area[0], i), range(area[2], j), strict=True))
@@ -131,7 +131,7 @@ def _pairs_of_parts(old: Sequence[str], new: Sequence[str], area: Area, budget: 
 
 
 def _trimmed(old: Sequence[str], new: Sequence[str], area: Area) -> Area:
-    """Return the area without its common start and end."""
+    """Return the area without the elements that are equal at the start or at the end of both sides."""
     i, i_end, j, j_end = area
     while i < i_end and j < j_end and old[i] == new[j]:
         i, j = i + 1, j + 1
@@ -200,7 +200,7 @@ def slid(runs: Sequence[Run], old: Sequence[str], new: Sequence[str]) -> list[Ru
 def _shift(lines: Sequence[str], first: int, end: int, most_up: int, most_down: int) -> int:
     """Return by how many lines to move the lines [first, end) down (negative: up), so that they have their best start.
 
-    If several starts are equally good, the lowest one is taken.
+    If several starts are equally good, the one furthest down is taken.
     """
     up = down = 0
     while up < most_up and lines[first - 1 - up] == lines[end - 1 - up]:

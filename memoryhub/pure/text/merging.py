@@ -224,7 +224,10 @@ def changes(base: Sequence[str], side: Sequence[str], work: Work | None = None) 
 
 
 def _cost_of_merging(areas: Sequence[Area]) -> int:
-    """Return the cost of a merge in units of Work: of the lines from the first to the last area, and of the areas."""
+    """Return the cost of merging these areas, in units of Work.
+
+    Each area costs something, and so does each line from the start of the first area to the end of the last one.
+    """
     if not areas:
         return 0
     (first, _, start, _), (_, end, _, stop) = areas[0], areas[-1]

@@ -21,8 +21,8 @@ class NameForms:
     """The other forms of the given texts.
 
     `ä`, `ae` and `a` are alike, as are `å` and `aa`, `ö`, `ø` and `oe`, `ü` and `ue`. A name of two or three words is
-    searched also with its family name moved to the other end. The family name is the first word, the last one, or the
-    last two.
+    also searched in other orders, because the family name may come first or last: with the first word moved to the
+    end, with the last word moved to the start, and backwards.
     """
 
     def __init__(self, texts: Iterable[str]) -> None:
@@ -43,8 +43,8 @@ class NameForms:
 
 
 def _pattern(words: Sequence[str]) -> re.Pattern[str]:
-    """Return a pattern of some folded words in each order. It matches whole words; the last word may have an additional
-    s."""
+    """Return a pattern that matches some folded words in each of their `_orders`. It matches whole words; the last word
+    may have an additional s."""
     orders = "|".join(_APART.join(map(_alike, order)) for order in _orders(words))
     return re.compile(rf"(?<![^\W_])(?:{orders})(?=s?(?![^\W_]))")
 

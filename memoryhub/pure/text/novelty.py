@@ -165,7 +165,7 @@ def _with_feed(start: int, end: int) -> Place:
 
 
 def _changed(old: str, new: str) -> tuple[int, int]:
-    """Return the first and last offset of one stretch of the new text that contains all new lines."""
+    """Return (start, end) of one stretch of whole lines of the new text that contains all its new lines."""
     most = min(len(old), len(new))
     before = _alike(most, lambda low, high: old[low:high] == new[low:high])
     o, n = len(old), len(new)
@@ -180,8 +180,10 @@ def _lines_around(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _alike(most: int, is_same: Callable[[int, int], bool]) -> int:
-    """Return how many characters, up to `most`, are equal from the start on. `is_same` says whether a range of
-    characters is equal."""
+    """Return how many characters, up to `most`, are the same in two texts from one end on. It may be a few too few.
+
+    `is_same(low, high)` says whether the characters low to high, counted from this end, are the same in both texts.
+    """
     low, step = 0, most
     while step:
         if is_same(low, min(low + step, most)):

@@ -1,5 +1,5 @@
-"""An index of paths that answers while a person types, for up to a hundred thousand paths: which paths have some words,
-the best first.
+"""An index of paths. It finds the paths that contain some words, the best first. With up to a hundred thousand paths,
+it is fast enough to search while a person types.
 
 Each pair and each triple of adjacent bytes in a path has a key. For each key there is a large integer, whose bits say
 which paths have the key. A path that contains a word has all keys of the word, so a few `&` of such integers leave only
@@ -67,7 +67,7 @@ def found(entry: Entry, words: Sequence[str]) -> Found | None:
 def _fit(path: str, word: str) -> int:
     """Return how well a word fits the end of a path: NAME_IS, NAME_BEGINS, WORD_BEGINS, IN_NAME or IN_PATH.
 
-    A word with slashes is compared with as many names of the path as the word has.
+    A word that consists of n names with slashes between them is compared with the last n names of the path.
     """
     tail = path
     if (depth := word.count("/") + 1) < path.count("/") + 1:
@@ -260,7 +260,7 @@ def _name_keys(name: str) -> set[int]:
 
 
 def _inner(data: bytes) -> set[int]:
-    """Return the keys that any longer bytes must have if they contain `data`."""
+    """Return the keys of `data` itself. Every path that contains these bytes has all of these keys."""
     if len(data) == 1:
         return {_ONE | data[0]}
     return _pairs(data) | _triples(data)

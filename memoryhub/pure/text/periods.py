@@ -31,7 +31,7 @@ def is_date(value: str) -> bool:
 def period(value: str, now: datetime, zone: tzinfo) -> tuple[datetime, datetime | None] | None:
     """Return the start and the end (None: now) of the period that `value` names; None if it names no period.
 
-    Raises ValueError or OverflowError for a date or a length that does not exist.
+    Raises ValueError if the date does not exist; OverflowError if the period goes beyond the years 1 to 9999.
     """
     if length := ago(value):
         return now - length, None

@@ -88,7 +88,9 @@ class Edits:
 
 
 def joined(wishes: Iterable[Wish], work: Work) -> Joined:
-    """Return several wishes, oldest first, as one. Raises ValueError without wishes, and OutOfWork.
+    """Return several wishes, oldest first, as one.
+
+    Raises ValueError if there are no wishes; OutOfWork if `work` is used up before all wishes are joined.
 
     If two wishes change the same line, the joined wish has the change of the later one. If someone else changed the
     line between the two wishes, `onto` finds a conflict, unless the later wish was made to the changed line.
@@ -117,10 +119,10 @@ def onto(now: str, wish: Wish, work: Work) -> Merge:
 class _Draft:
     """The wishes that are joined so far, as edits of the text `seen`.
 
-    `seen` is the last text that an agent saw. But where others changed the lines of an earlier wish, `seen` has these
-    lines as they were before that change. `seen_ends` and `wanted_ends` say whether the texts have a line feed at their
-    end. `lost` are the wishes that later wishes replaced, at least in part. `there` are the wishes of which the last
-    seen text already contains something.
+    `seen` is the last text that an agent saw, without those changes by others that conflict with an earlier wish.
+    `seen_ends` says whether `seen` ends with a line feed, and `wanted_ends` whether it does so after the edits. `lost`
+    are the wishes that were replaced, at least in part. `there` are the wishes of which a part is already done by
+    another wish or by someone else.
     """
 
     text: str
@@ -162,9 +164,10 @@ class _Draft:
         return [Edit(first, end, tuple(new[start:stop]), number) for first, end, start, stop in areas]
 
     def _rebase(self, seen: list[str], later: list[Edit]) -> list[Edit]:
-        """Take over what others changed before an agent saw the text `seen`.
+        """Take over into the draft what others changed before an agent saw the text `seen`.
 
-        Return `later`, the edits that the agent wished in this text, at their new lines.
+        `later` are the edits that this agent wished in that text. Return them as edits of the draft's own `seen`,
+        which does not have the changes that conflict with earlier wishes. Raises OutOfWork.
         """
         others, asked = self._edits(self.seen, seen, -1), Edits(later)
         self.work.spend(EDIT_WORK * (len(self.edits) + len(others)))
@@ -274,11 +277,12 @@ def _is_in(edit: Edit, near: Sequence[Edit], over: Sequence[Edit]) -> bool:
 
 
 def _is_about(asked: Edits, there: Edit, own: Iterable[Edit], edit: Edit) -> bool:
-    """Return whether one of the edits `asked`, which an agent wished, is at the lines that others wrote with the edit
-    `edit`.
+    """Return whether an agent wished a change at the lines that others wrote with `edit`.
 
-    `there` is the place of these lines. An edit that only touches them counts if no edit of `own`, which are edits of
-    the same text as `edit`, overlaps `edit`. It also counts if it adds lines where `edit` only removed lines.
+    `asked` are the edits that the agent wished. `there` is `edit`, moved to its lines in the text that the agent saw.
+    `own` are the edits of earlier wishes, in the same text as `edit`. An edit of `asked` counts if it overlaps the
+    written lines. If it only touches them, it counts in two cases: no edit of `own` overlaps `edit`, or it adds lines
+    where `edit` only removed lines.
     """
     first, end = there.first, there.first + len(there.lines)
     is_free = not any(edit.overlaps(one) for one in own)
@@ -287,9 +291,10 @@ def _is_about(asked: Edits, there: Edit, own: Iterable[Edit], edit: Edit) -> boo
 
 
 def _carried(edits: Iterable[Edit], others: Sequence[Edit]) -> Iterator[Edit]:
-    """Yield the edits at the lines that they concern after `others` were made in the same text.
+    """Yield `edits` with the line numbers that they need if `others` are made first.
 
-    No edit may change a line that `others` change. If both add lines at one place, those of `edits` come first.
+    `edits` and `others` are edits of the same text, and never change the same line. If both add lines at one place,
+    those of `edits` come first.
     """
     number = by = 0
     for edit in edits:
@@ -301,7 +306,7 @@ def _carried(edits: Iterable[Edit], others: Sequence[Edit]) -> Iterator[Edit]:
 
 
 def _without(edits: Iterable[Edit], others: Sequence[Edit]) -> Iterator[Edit]:
-    """Yield edits of a text at the lines that they would have if `others` had not been made in this text before."""
+    """Yield `edits` with the line numbers that they need if `others`, which were made before them, are taken back."""
     number = by = 0
     for edit in edits:
         while number < len(others) and _is_before(others[number], edit):

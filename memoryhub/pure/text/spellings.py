@@ -118,10 +118,10 @@ class NearSpellings:
 
 @dataclass(frozen=True, slots=True)
 class _Near:
-    """A word of a text in which one letter may differ, and the pattern of the text with such a word.
+    """A word of a text, and a pattern that matches the text with a word of nearly the same length in its place.
 
     Another text is searched only if it contains one half of the word, because one different letter leaves the other
-    half as it is.
+    half as it is; or if it contains `swapped`, the start of the word with the two letters at its middle swapped.
     """
 
     word: str

@@ -21,8 +21,8 @@ words."""
 
 
 def forms(word: str) -> Forms:
-    """Return what to search for instead of a folded word: a text that has the word with another ending contains one of
-    these forms.
+    """Return the forms to search for instead of a folded word. A text that contains the word, also with another ending,
+    contains one of these forms.
 
     A search finds a text inside longer words, so `refund` is enough for `refunds`. Short words without their ending are
     found only as whole words, because they are in too many others (`test` in `latest`).

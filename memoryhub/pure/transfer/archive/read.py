@@ -45,7 +45,10 @@ class Entry(NamedTuple):
 
 
 class Archive:
-    """An archive of which every byte belongs to one entry. Raises Refused."""
+    """A ZIP archive in which each byte before the central directory belongs to one entry.
+
+    Raises Refused if `data` is no such archive, or is too large.
+    """
 
     def __init__(self, data: Data, bounds: Bounds) -> None:
         reading.require_size(data, bounds)
