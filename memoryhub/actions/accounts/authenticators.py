@@ -101,9 +101,8 @@ def _uses_recovery(user: User, typed: str) -> bool:
 def use_passkey(passkey: Authenticator, counter: int, *, asked_at: datetime, at: datetime) -> bool:
     """Record that a passkey answered a challenge which the hub made at `asked_at`.
 
-    An answer counts once: if the passkey was used since then, record nothing and return False. Do the same if the
-    counter shows that the passkey was copied. A recorded use that is in the future, because a clock was wrong, is
-    ignored.
+    Record nothing and return False in two cases: the passkey was used after the hub made the challenge, or the counter
+    shows that the passkey was copied. A last use in the future comes from a wrong clock, and is ignored.
     """
     with writing():
         row = Authenticator.objects.select_for_update().get(pk=passkey.pk)

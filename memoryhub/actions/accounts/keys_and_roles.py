@@ -51,8 +51,8 @@ def set_role(
 ) -> None:
     """Give a person a role in a store, or remove the role (None). If nothing changes, no entry is written.
 
-    Invitations by the person that the new role does not allow are withdrawn. If the role becomes lower, invitations of
-    the person to this store are withdrawn too. The keys that `revoke` returns are revoked, and the webhooks that
+    The invitations that the person made and may no longer grant are withdrawn. If the role becomes lower or is removed,
+    the unused invitations that invite the person to this store are withdrawn too. The keys that `revoke` returns are revoked, and the webhooks that
     `pause` returns are paused. With `keep_admin`, raises LastAdministrator if no active admin of the store would
     remain. Raises RightLost if `actor` is a person who may not govern the store.
     """
@@ -154,9 +154,10 @@ def issue_key(
 def issue_key_by(
     user: User, agent: Agent, *, stores: Sequence[MemoryStore] = (), all_stores: bool = False, at: datetime, **more: Any
 ) -> tuple[Key, str]:
-    """Create a key as `issue_key` does, if the person may. Raises MayNotIssue if not.
+    """Create a key as `issue_key` does. Raises MayNotIssue if the person may not issue this key.
 
-    An act that takes this right from the person waits until the key exists, and can then revoke the key.
+    If another act takes this right from the person at the same time, that act waits until the key exists. It can then
+    revoke the key.
     """
     with writing():
         _lock(stores)

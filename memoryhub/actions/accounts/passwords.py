@@ -53,11 +53,10 @@ def hashed(password: str) -> str:
 
 
 def fits(password: str, stored: str | None) -> tuple[bool, str | None]:
-    """Return whether the password is right, and a stronger hash if the stored hash is outdated (else None). Raises
-    TooBusy.
+    """Return whether the password is right, and a stronger hash or None. Raises TooBusy.
 
-    If `stored` is None, the check takes as long as with a hash, so that its time does not reveal whether the account
-    exists.
+    The stronger hash is returned if the password is right and the stored hash is outdated. If `stored` is None, the
+    check takes as long as with a hash, so that its time does not reveal whether the account exists.
     """
     if stored is None:
         _any_hash()

@@ -123,8 +123,8 @@ def needs_provider(invitation: Invitation) -> bool:
 def accept(token: str, *, email: str, name: str, password: str, at: datetime, address: str = "") -> User:
     """Create the invited person, or set a new password for the person of a password link. Return the person.
 
-    Raises InvitationSpent if the invitation was used before. Raises EmailTaken if another person has the address.
-    Raises TooManyTries and TooBusy.
+    Raises InvitationSpent if no usable invitation has this token, or if the person must sign in at the identity
+    provider; EmailTaken if another person has the address. Also raises TooManyTries and TooBusy.
     """
     found = find_invitation(token, at)
     if found is None or needs_provider(found):
@@ -248,7 +248,7 @@ def edit_profile(user: User, *, at: datetime, **changes: object) -> None:
 def change_password(user: User, current: str, password: str, *, at: datetime, keep: str = "") -> bool:
     """Set a new password for a person who knows the current one. Return False if `current` is wrong.
 
-    Every browser but `keep` is signed out. Raises TooBusy, and TooManyTries before any hashing.
+    Every browser but `keep` is signed out. Raises TooManyTries (before any password is hashed) or TooBusy.
     """
     counters = tries.of_change(user.id)
     tries.take(counters, at)

@@ -17,7 +17,7 @@ from memoryhub.models.access import fold_email
 class _Tokens(PasswordResetTokenGenerator):
     """Makes and checks Django's tokens for new passwords, as of a given moment.
 
-    A token is valid until the person signs in or the password changes.
+    A token is valid until the person signs in or the password changes, but at most for PASSWORD_RESET_TIMEOUT.
     """
 
     def __init__(self, at: datetime) -> None:
@@ -56,7 +56,7 @@ def user_of(user_id: str, token: str, at: datetime) -> User | None:
 
 
 def set_password(user_id: str, token: str, password: str, *, address: str, at: datetime) -> User:
-    """Set a new password through a link, and return the person. Other browsers are signed out.
+    """Set a new password through a link, and return the person. Every browser of the person is signed out.
 
     Raises InvitationSpent, TooManyTries and TooBusy.
     """

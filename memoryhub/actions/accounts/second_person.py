@@ -61,7 +61,7 @@ class NotOpen(Exception):
 
 
 class MayNotDecide(Exception):
-    """The person made the request, or does not have the right to do the act."""
+    """The person may not decide the request: the person made it, or does not have the right to do the act."""
 
 
 class Changed(Exception):
@@ -84,7 +84,7 @@ class Content:
     answer: str = ""
 
     def digest(self, act: str, path: str) -> str:
-        """Return the commitment to the content, to the act, and to the path of the act's form."""
+        """Return the commitment to the act, the path of its form, and the content without the second person's answer."""
         covered = json.dumps([act, path, self.fields, self.words, self.reason])
         return chain.commit(bytes.fromhex(self.salt), covered)
 
@@ -212,7 +212,7 @@ def lapse(user: User, at: datetime) -> None:
 
 
 def forget(at: datetime) -> None:
-    """Remove the contents of requests that have lapsed, and of refused requests a week after they were made."""
+    """Remove the contents of all requests whose `expires_at` has passed, even of refused requests."""
     old = ActRequest.objects.filter(content__isnull=False, expires_at__lte=at)
     if old.exists():
         with writing():

@@ -32,9 +32,9 @@ def user_of(email: str) -> User | None:
 
 
 def sign_in(credentials: Credentials, *, at: datetime) -> User | None:
-    """Return the person if the password is right, else None. Raises TooBusy, and TooManyTries before any hashing.
+    """Return the person if the password is right, else None.
 
-    Neither the answer nor its time reveals whether the account exists.
+    Raises TooManyTries (before any password is hashed) or TooBusy. Neither the answer nor its time reveals whether the account exists.
     """
     email = fold_email(credentials.email)
     counters = tries.of_sign_in(email, credentials.address, credentials.device)
@@ -68,7 +68,8 @@ def _stored(user: User | None) -> str | None:
 def may_use_password(user: User) -> bool:
     """Return whether a person may have and use a password.
 
-    Where single sign-on is the only way, only administrators without an identity at the provider may.
+    If the hub allows only single sign-on, this is True only for administrators of the hub who have no identity at the
+    identity provider.
     """
     if not settings.MEMORYHUB_OIDC_ONLY:
         return True
@@ -79,7 +80,7 @@ def may_use_password(user: User) -> bool:
 def confirm(user: User, browser: BrowserSession, password: str, *, address: str, at: datetime) -> bool:
     """Record that a signed-in person has proved again who they are. Return False if the password is wrong.
 
-    Raises TooBusy, and TooManyTries before any hashing.
+    Raises TooManyTries (before any password is hashed) or TooBusy.
     """
     counters = tries.of_change(user.id)
     tries.take(counters, at)

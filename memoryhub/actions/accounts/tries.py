@@ -139,7 +139,8 @@ def _take(counter: Counter, at: datetime) -> None:
 def give_back(counters: Iterable[Counter], *, passed: bool) -> None:
     """Take back the count of an attempt whose password was right (`passed`), or was never checked.
 
-    A right password also deletes the counters with `resets`. Delays that have begun stay.
+    A right password also deletes the counters with `resets`, and so ends their delays. In the other counters, a delay
+    that has begun stays.
     """
     with writing():
         for counter in sorted(counters):

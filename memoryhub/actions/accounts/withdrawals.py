@@ -36,10 +36,10 @@ def withdraw(invitation: Invitation, *, actor: Actor, door: Door, at: datetime) 
 
 
 def lock_stores_of(maker: User, act: Act, webhooks: Webhooks = tuple) -> dict[str, audit.ChainHead]:
-    """Lock the chains of the stores to which a person has invited, and of the stores of the webhooks that `webhooks`
-    returns.
+    """Lock the chains of the stores in which an act on a person may withdraw invitations or pause webhooks.
 
-    Return {store id: head of the store's chain}. Call it before the hub's chain is locked.
+    These are the stores to which the person made invitations that are still unused, and the stores of the webhooks that
+    `webhooks` returns. Return {store id: head of the store's chain}. Call it before the hub's chain is locked.
     """
     stores = _unused(maker, act.at).filter(store__deleted_at=None).values_list("store_id", flat=True)
     concerned = {*stores, *(webhook.store_id for webhook in webhooks())} - {None}

@@ -1,9 +1,11 @@
 """Encryption of backups with age, in bounded memory.
 
-A backup has three parts: a line with the SHA-256 of the key block; the key block; and an age file. If the backup has a
-passphrase, the key block is an armored age file: the passphrase decrypts it, and it contains the private key (age's
-"identity") that decrypts the third part. If the backup has a public key, the key block is empty. So `age` alone
-decrypts a backup, and a wrong passphrase can be distinguished from a damaged file.
+A backup has three parts: a line with the SHA-256 of the key block; the key block; and an age file with the data.
+If the backup has a passphrase, the key block is an armored age file, which the passphrase decrypts. It contains the
+private key (age's "identity") that decrypts the data. If the backup has a public key, the key block is empty.
+
+The program `age` can decrypt these age files without MemoryHub. If the key block does not match its
+SHA-256, the file is damaged. If it matches and the passphrase does not decrypt it, the passphrase is wrong.
 """
 
 import hashlib
@@ -140,7 +142,10 @@ def _head(stream: IO[bytes]) -> bytes:
 
 @contextmanager
 def opened(path: Path, identities: list[Any]) -> Iterator[IO[bytes]]:
-    """Yield a stream of the decrypted bytes. Raises NotOpened, even after the last byte was read."""
+    """Yield a stream of the decrypted bytes. They can be trusted only after the `with` block.
+
+    If the backup cannot be decrypted, the stream ends early, and NotOpened is raised at the end of the block.
+    """
     inner, outer = os.pipe()
     failed: list[BaseException] = []
 

@@ -57,10 +57,10 @@ class Running(Failed):
 
 
 def make(target: Target, keys: Keys, act: Act, keep: rotation.Keep | None = None) -> Made:
-    """Make a backup and record it in the audit; with `keep`, then delete older ones. Raises Failed.
+    """Make a backup and record it in the audit. With `keep`, then delete older backups. Raises Failed.
 
-    If the audit does not verify, the backup is made too, but its name says so and it is not recorded. It then replaces
-    only older backups whose audit did not verify either.
+    If the audit does not verify, the backup is made too, but it is not recorded, and its name says that the audit did
+    not verify. `keep` then deletes only older backups whose audit did not verify either, and Failed is raised.
     """
     begun = time.monotonic()
     try:
@@ -111,9 +111,9 @@ def rotate(target: Target, keep: rotation.Keep, now: datetime, *, is_verified: b
 
 
 def _marks() -> list[str]:
-    """Return the marks by which this hub recognises its own backups: the names of its audit keys.
+    """Return the marks by which this hub recognises its own backups. The last mark is that of the next backup.
 
-    The last of them marks the next backup.
+    A hub that was restored from a backup has one random mark. The marks of any other hub are its audit keys' names.
     """
     with suppress(DatabaseError):  # a database of an older MemoryHub may have no such column
         if own := _own_mark():

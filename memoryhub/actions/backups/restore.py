@@ -134,10 +134,10 @@ def finish(act: Act, name: str, *, accept: bool) -> Verdict:
 
 
 def place(unpacked: Unpacked) -> bool:
-    """Move the unpacked files into the data directory, the database last.
+    """Move the unpacked files into the data directory, an SQLite database last.
 
-    Return whether the hub already had checkpoints: then those of the backup are left out. Those that an interrupted
-    restore of the same backup has placed do not count.
+    If the hub already had checkpoints, keep them, do not move the checkpoints of the backup, and return True.
+    Checkpoints that an interrupted restore of the same backup moved there do not count as the hub's.
     """
     directory: Path = settings.DATA_DIR
     written: Path = settings.MEMORYHUB_CHECKPOINT_FILE

@@ -40,7 +40,7 @@ def models() -> list[ClaudeModel]:
 
 
 def may_summarize(model: str) -> bool:
-    """Return whether a model can be asked for a summary of a conversation, as far as the API has said."""
+    """Return whether a model can be asked to summarize a conversation. True if the API has not said."""
     edits: Any = ClaudeModel.objects.filter(pk=model).values_list("edits", flat=True).first()
     return edits is None or SUMMARIZE in edits
 

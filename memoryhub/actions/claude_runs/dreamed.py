@@ -29,10 +29,10 @@ _LONGEST_NAME = 200
 
 
 def finish(run_id: str, worker: str, at: datetime) -> None:
-    """End a dream of a worker, and turn its copy into the result.
+    """End a dream on which a worker works, and turn the dream's copy of the store into the result.
 
-    There is no result if the dream was canceled, its key may not dream any more, or its store was archived. Raises
-    LostRun, CopyGone and NoSuchStore.
+    There is no result if the dream was canceled, if its key may not dream any more, or if its store was archived.
+    Raises LostRun, CopyGone and NoSuchStore.
     """
     run = ClaudeRun.objects.get(pk=run_id)
     found, agent = made.made_of(run), Agent.objects.get(pk=run.agent)

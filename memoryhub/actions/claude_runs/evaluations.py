@@ -159,10 +159,10 @@ def caller(act: Act) -> Caller:
 
 
 def use(tokens: int, at: datetime, used: int = 0) -> None:
-    """Add `tokens` to the tokens that all runs together used on this day.
+    """Add `tokens` to the tokens that all runs together used on this day. A negative number takes tokens back.
 
-    Raises OverBudget, and adds nothing, if the day would exceed its budget, or the run its own. `used` is what the run
-    has used before.
+    `used` is how many tokens this evaluation has used before. If the evaluation or the day would exceed its budget, add
+    nothing and raise OverBudget.
     """
     of_run, of_day = settings.MEMORYHUB_CLAUDE_RUN_TOKENS, settings.MEMORYHUB_CLAUDE_DAY_TOKENS
     if of_run is not None and tokens > 0 and used + tokens > of_run:

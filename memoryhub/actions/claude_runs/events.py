@@ -1,5 +1,6 @@
-"""The events of Claude runs, and the states of the runs. These rows are not audited; Claude's calls of the memory tool
-are.
+"""The events of Claude runs, and the states of the runs.
+
+Writing these rows makes no audit entry. Each of Claude's calls of the memory tool makes one.
 
 The content of an event, by its kind:
 
@@ -7,8 +8,8 @@ The content of an event, by its kind:
   first;
 - text, thinking, compaction: `block`, the block of Claude's answer; `is_masked` if the rules for sensitive text changed
   it;
-- call: `id`, `name` and, until it has run, its `input`, with `is_masked` as above; if it was not run, `answer` says
-  why;
+- call: `id` and `name`; until the call has run, also `input`, and `is_masked` as above; if the call was not run,
+  `answer` says why;
 - turn: `usage`, `stop_reason`, `context` and `edits`, the edits of the context that the API applied;
 - problem: `code`, and `detail`, what the API said;
 - proposal: `number`, and how many `changes` it has (0: there is no proposal); `left_out`, the changes of the copy that
