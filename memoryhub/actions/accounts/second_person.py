@@ -84,7 +84,8 @@ class Content:
     answer: str = ""
 
     def digest(self, act: str, path: str) -> str:
-        """Return the commitment to the act, the path of its form, and the content without the second person's answer."""
+        """Return the commitment to the act, the path of its form, and the content without the second person's
+        answer."""
         covered = json.dumps([act, path, self.fields, self.words, self.reason])
         return chain.commit(bytes.fromhex(self.salt), covered)
 

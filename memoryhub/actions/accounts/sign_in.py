@@ -34,8 +34,8 @@ def user_of(email: str) -> User | None:
 def sign_in(credentials: Credentials, *, at: datetime) -> User | None:
     """Return the person if the password is right, else None.
 
-    Raises TooManyTries (before any password is hashed) or TooBusy. Neither the answer nor its time reveals whether the account exists.
-    """
+    Raises TooManyTries (before any password is hashed) or TooBusy. Neither the answer nor its time reveals whether the
+    account exists."""
     email = fold_email(credentials.email)
     counters = tries.of_sign_in(email, credentials.address, credentials.device)
     tries.take(counters, at)

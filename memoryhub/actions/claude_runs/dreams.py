@@ -127,8 +127,8 @@ def cancel(run: ClaudeRun, asked: Asked) -> ClaudeRun:
 def archive(run: ClaudeRun, asked: Asked) -> ClaudeRun:
     """Hide an ended or canceled dream from the list, and return it. Do nothing if it is hidden already.
 
-    Raises NotNow if the dream has neither ended nor been canceled. Also raises NoSuchRun, calls.NotRun and tree.NoSuchStore.
-    """
+    Raises NotNow if the dream has neither ended nor been canceled. Also raises NoSuchRun, calls.NotRun and
+    tree.NoSuchStore."""
 
     def do(store: Tree) -> tuple[ClaudeRun | Exception, Record | None]:
         own = _locked(store, run)

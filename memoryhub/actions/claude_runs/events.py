@@ -36,8 +36,7 @@ def rules_of(store_id: str) -> Ruling:
 
 
 def kept(store_id: str, text: str) -> str:
-    """Return a text as the hub stores it: without NUL, and without the values that the rules for sensitive text keep
-    out."""
+    """Return a text as the hub stores it: masked by the store's rules for sensitive text, and without NUL."""
     return rules_of(store_id).masked(text.replace("\0", "\ufffd"))
 
 

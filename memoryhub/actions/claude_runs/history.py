@@ -25,8 +25,8 @@ The values are as they were, not as the audit stores them.
 def messages_of(run: ClaudeRun, exact: Exact, before: int | None = None) -> list[dict[str, Any]]:
     """Return the conversation as the messages for Claude's next answer.
 
-    `exact` has the calls that this process ran, as they were (see `Exact`). With `before`, only events with lower
-    numbers count.
+    `exact` has the original inputs and answers of the calls that this process ran. With `before`, only events with
+    lower numbers count.
     """
     return messages(_task_of(run), _said(run, exact, before))
 

@@ -158,9 +158,9 @@ def propose(run_id: str, store_id: str, act: Act) -> Proposed:
 
 
 def propose_in(store: Tree, run: ClaudeRun, made: Sequence[Made]) -> Proposed:
-    """Open a proposal of the changes `made`, and add the proposal's event to the run.
+    """Open a proposal of the changes `made` if possible, and add an event with the result to the run.
 
-    An earlier open proposal of the run is withdrawn.
+    A new proposal replaces an earlier open proposal of the run, which is withdrawn.
     """
     proposed = Proposed()
     wanted = [(one, change) for one in made if (change := _wanted(store, one, proposed)) is not None]
@@ -200,7 +200,7 @@ def session_of(run: ClaudeRun) -> str | None:
 
 
 def _wanted(store: Tree, one: Made, proposed: Proposed) -> Wanted | None:
-    """Return a change in the form of a proposal; None if it cannot be proposed. The reason is added to `proposed`."""
+    """Return a change as a proposal needs it. If it cannot be proposed, add the reason to `proposed`; return None."""
     memory = None
     if one.is_lost:
         proposed.left_out.append((one.path, LOST))

@@ -95,9 +95,9 @@ def start(store_id: str, asked: Asked, user: User, act: Act) -> ClaudeRun:
 def go_on(run_id: str, store_id: str, message: str, act: Act, *, summarizes: bool = False) -> None:
     """Continue an ended run with another message. `message` may be empty if Claude's last answer did not finish.
 
-    With `summarizes`, the API first replaces the earlier conversation by a summary. The run gets the token budget of a
-    new run in addition. Raises NotNow if the run is a dream, has not ended, or needs a message; ToolError if the store
-    is archived. Also raises NoSuchRun, CopyGone and tree.NoSuchStore.
+    With `summarizes`, Claude's API first replaces the earlier conversation by a summary. The run gets the token budget
+    of a new run in addition. Raises NotNow if the run is a dream, has not ended, or needs a message; ToolError if the
+    store is archived. Also raises NoSuchRun, CopyGone and tree.NoSuchStore.
     """
     with tree.locked(store_id, act) as store:
         tree.require_active(store)
@@ -221,7 +221,7 @@ def _agent_for(user: User, act: Act) -> Agent:
 
 
 def _key_of(agent: Agent, store_id: str, user: User, act: Act) -> Key:
-    """Return the agent's key to a store. The hub issues the key to itself, so no one knows the secret."""
+    """Return the agent's key to a store; issue one if it is missing. The key's secret is shown to no one."""
     usable = Key.objects.usable(act.at).filter(agent=agent, access=Access.WRITE, all_stores=False, expires_at=None)
     key = usable.filter(stores=store_id, name=RUNS_KEY).first()
     if key is not None:

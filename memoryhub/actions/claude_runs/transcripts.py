@@ -41,7 +41,11 @@ def _transcript(session: Session, calls: Sequence[str], count: int, room: int) -
 
 
 def _calls(store_id: str, session_id: str) -> tuple[list[str], int]:
-    """Return a session's newest calls, in order, and its number of calls (at most MOST_CALLS)."""
+    """Return a session's newest calls, the oldest of them first, and how many calls the session has.
+
+    At most MOST_CALLS calls are returned and counted. If the calls are long, only as many are returned as fill
+    MOST_CHARACTERS.
+    """
     entries = AuditEntry.objects.of_chain(store_id).of_session(session_id).filter(actor_kind=ActorKind.KEY)
     calls, size = [], 0
     for entry in entries.newest().only("chain", "seq", "at", "command", "ok", "input")[:MOST_CALLS].iterator(AT_ONCE):
@@ -63,7 +67,7 @@ def _call(entry: AuditEntry) -> str:
 def _room(lengths: Sequence[int]) -> int:
     """Return how many characters one transcript may have, if all together may have MOST_CHARACTERS.
 
-    What short transcripts do not need of their equal share is left to the long ones.
+    Each transcript has an equal share. If short transcripts do not use all of theirs, the long ones get the rest.
     """
     left = MOST_CHARACTERS
     for number, length in enumerate(sorted(lengths)):
@@ -83,7 +87,10 @@ def _newest(calls: Sequence[str], room: int) -> Sequence[str]:
 
 
 def input_of(entry: AuditEntry) -> dict[str, Any]:
-    """Return the input of a call as the audit keeps it. Redacted inputs lack the text; large ones are shortened."""
+    """Return the input of a call as the audit keeps it: large inputs are shortened.
+
+    For a redacted input, return only the command, and "[redacted]" as the path.
+    """
     if entry.input is None:
         return {"command": entry.command, "path": "[redacted]"}
     given, _ = keeping.parts(json.loads(entry.input))

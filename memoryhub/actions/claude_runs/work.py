@@ -165,7 +165,7 @@ def _content(part: Part, rules: Ruling) -> dict[str, Any]:
 
 
 def end_answer(run_id: str, worker: str, parts: list[Part], turn: dict[str, Any], used: int, at: datetime) -> None:
-    """Write the end of an answer: its last parts, the tokens that it used, and the edits of its context."""
+    """Write the end of an answer: its last parts, the tokens that it used, and `turn` (see `events`)."""
     usage = turn["usage"]
     with own(run_id, worker) as run:
         write(run_id, worker, parts, at)

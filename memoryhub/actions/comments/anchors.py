@@ -19,8 +19,8 @@ Lines = tuple[int, int]
 def lines_in(memory: Memory, number: int, threads: Iterable[Comment]) -> dict[str, Lines | None]:
     """Return {thread: its lines in version `number`}, for threads on lines of that version or of an earlier one.
 
-    If version `number` has no text, the newest earlier text counts. The lines are None if they are lost, or if a text
-    in between was redacted or removed.
+    If version `number` has no text, the newest earlier text counts. The lines are None if that text has none of them,
+    if it takes too much work to follow them, or if the text on which the thread began was redacted or removed.
     """
     on_lines = {one.thread: one for one in threads if one.first is not None and one.number <= number}
     if not on_lines:

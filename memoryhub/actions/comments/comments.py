@@ -41,12 +41,12 @@ class NotTheAuthor(Exception):
 
 
 class TooMany(Exception):
-    """The memory or the proposal has MOST comments."""
+    """The memory or the proposal already has as many comments as it may have (MOST)."""
 
 
 class NotANote(Exception):
-    """The text cannot be a note (it has several lines or invisible characters, or is too long), or the agent to tell
-    does not exist."""
+    """The text cannot be a note (it has several lines or invisible characters, or is too long), or the chosen agent is
+    not the one to which the comment can be addressed."""
 
 
 class TooManyNotes(Exception):
@@ -114,7 +114,7 @@ def edit(store_id: str, comment_id: str, text: str, act: Act) -> Done:
 
 
 def delete(store_id: str, comment_id: str, act: Act, *, of_others: bool) -> Done:
-    """Delete a comment's text; the thread stays. With `of_others`, another person than the actor may be the author.
+    """Delete a comment's text; the thread stays. With `of_others`, the actor may also delete comments of other people.
 
     Raises ToolError if the memory store is archived. Also raises NoSuchComment and NotTheAuthor.
     """
@@ -130,8 +130,8 @@ def delete(store_id: str, comment_id: str, act: Act, *, of_others: bool) -> Done
 def withdraw(store_id: str, comment_id: str, act: Act, *, of_others: bool) -> Done:
     """If a comment is a note that no agent has received yet, make it a plain comment, which no agent receives.
 
-    With `of_others`, another person than the actor may be the author of the comment. Raises NoSuchComment, NotTheAuthor
-    and ToolError.
+    With `of_others`, the actor may also do this to comments of other people. Raises NoSuchComment, NotTheAuthor and
+    ToolError.
     """
     with tree.locked(store_id, act) as store:
         comment = _there(store, comment_id) if of_others else _own(store, comment_id)

@@ -37,8 +37,8 @@ def named_in(text: str, people: Sequence[User]) -> set[str]:
 def mentions(text: str, people: Sequence[User]) -> list[tuple[str, set[str]]]:
     """Return (word, ids of the people) for each `@` that begins a word. The ids are empty if the word names no one.
 
-    A name, an e-mail address or a first name that only one member has can follow the `@`, in any case. The longest
-    fitting name counts.
+    After the `@` comes a person's name or e-mail address, or a first name that only one member has. Upper and lower
+    case do not matter. The longest fitting name counts.
     """
     if "@" not in text:
         return []
@@ -74,9 +74,9 @@ def _one_of(names: Iterable[str]) -> str:
 def add(comment: Comment, text: str, before: str = "") -> None:
     """Store notices of a comment for the people whom `text` names, and for earlier writers in the comment's thread.
 
-    `before` is the text before an edit. Call it in the transaction that writes the comment. After an edit, only people
-    whom `before` did not name get notices, and those whom `text` no longer names lose theirs. The author's own notices
-    of the thread are dismissed.
+    Call this function in the transaction that writes the comment. After an edit, `before` is the earlier text. Then
+    only people whom the earlier text did not name get notices, and people whom `text` no longer names lose theirs. The
+    author's own notices of the thread are dismissed.
     """
     people = readers_of(comment.store_id)
     names, names_before = named_in(text, people), named_in(before, people)

@@ -1,7 +1,7 @@
 """Notes to agents: comments that people write on a memory for an agent.
 
 The agent receives each note once, at the end of its next view of the memory. A memory's `waiting_notes` counts the
-undelivered notes. The entry of the view stores the notes in `note`, not in its answer.
+undelivered notes. The audit entry of the view has the delivered notes in its field `note`, not in its answer.
 """
 
 from collections.abc import Mapping, Sequence

@@ -185,9 +185,9 @@ class PlanChanged(Exception):
 
 
 def made(store: str, changes: Iterable[Change]) -> Plan:
-    """Return a plan of the changes that have an effect. Raises TooMuch.
+    """Return a plan of the changes that have an effect or a problem. Raises TooMuch if they are more than MOST.
 
-    If a target path is taken, a free path is proposed.
+    If a target path is taken, a free path replaces it in the plan, and KEEP becomes the proposed choice.
     """
     real = [change for change in changes if change.problem or not change.then.same(change.now)]
     if len(real) > MOST:
@@ -236,7 +236,7 @@ def named_ids(ids: Collection[str]) -> list[str] | dict[str, object]:
 class _Targets:
     """The paths that are taken: those of other memories, and the target paths of other changes in the plan.
 
-    A directory above a target path is taken too, and so is every path under it.
+    A target path also takes every directory above it and every path under it.
     """
 
     def __init__(self, occupied: Collection[str]) -> None:

@@ -87,9 +87,10 @@ def fits(entry: AuditEntry, key: bytes) -> bool:
 
 
 def without_salt(entry: AuditEntry, field: str) -> dict[str, object]:
-    """Return the update {column: new value} that removes an entry's salt for a field; {} without such a salt.
+    """Return the update ({column: new value}) that removes the salt of a field from an entry.
 
-    Call it while the entry still has the field's value: the proof then keeps the commitment.
+    Return {} if the entry has no salt for the field. Call this function before the field's value is removed, because
+    the new proof contains a commitment to this value.
     """
     proof = read(entry)
     if field not in proof.salts:

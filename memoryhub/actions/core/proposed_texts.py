@@ -21,9 +21,9 @@ REMOVED = "[redacted]"
 def remove(store: Tree, memory: str, versions: Iterable[MemoryVersion]) -> set[int]:
     """Remove the proposed texts that belong to these `versions` of a memory, as the module describes.
 
-    Imported texts that were to change a version which this hub does not have are removed too. Return the seqs of the
-    calls that proposed the texts which became one of the `versions`. Call it before the versions are changed; the act's
-    entry must follow.
+    Also remove the memory's imported texts that were to change a version which this hub does not have. If a text became
+    one of the `versions` in this hub, the result contains the seq of the call that proposed it. Call this function
+    before the versions are changed; the act's entry must follow.
     """
     versions = list(versions)
     bases, seqs = {version.pk for version in versions}, {version.seq for version in versions}
@@ -72,7 +72,7 @@ def _created(store: Tree, versions: Sequence[MemoryVersion]) -> list[ProposedCha
 
 
 def _is_of(change: ProposedChange, version: MemoryVersion) -> bool:
-    """Return whether a change created this version: the paths or, if they differ, the texts are equal."""
+    """Return whether a change created this version, that is, whether it has the version's path or text."""
     content = change.content or ""
     return change.path == version.path or hashlib.sha256(content.encode()).hexdigest() == version.sha256
 

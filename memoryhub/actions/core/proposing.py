@@ -44,9 +44,9 @@ class Wanted(NamedTuple):
 def propose(store: Tree, rule: PathRule, changes: Sequence[Wanted]) -> NoReturn:
     """Propose changes that a path rule holds back: add them to the open proposal of the session, or to a new one.
 
-    Always raises an error. ProposedByRule is the answer of a call whose changes were proposed; the call's entry must
-    follow, and seals the rows. If nothing was proposed, raises ToolError for a hold or a limit, and DiskFull for a full
-    disk.
+    Never returns. Raises ToolError if a hold or a limit forbids the proposal; DiskFull if the disk is full; otherwise
+    ProposedByRule, which is the answer of the call. After ProposedByRule, the call's entry must follow, because it
+    seals the rows.
     """
     for change in changes:
         require_possible(store, change)

@@ -69,8 +69,8 @@ def settle(
     """Resolve or open the findings of the changed memories, as the new texts require. `seq` is the act's entry.
 
     A finding is resolved if its value has disappeared. A resolved finding is opened again if its value returns, and a
-    dismissed finding if its value occurs more often than before. The values of a memory's newest LOOK resolved findings
-    are searched for in its text. Older resolved findings are opened again only if the detectors find their values.
+    dismissed finding if its value occurs more often than before. Of a memory's resolved findings, only the newest (at
+    most LOOK) are searched for by their values. An older one is opened again only if the detectors find its value.
     `ahead` is what `resolved_by_deletion` returned, if the caller called it before.
     """
     if ahead and all(one.path is None and one.memory in ahead for one in changed):
@@ -118,11 +118,11 @@ def resolved_by_deletion(store_id: str, deleted: Sequence[Changed]) -> Resolved:
 
 
 def carry(store_id: str, memory_id: str, removed: Collection[str]) -> list[Finding]:
-    """Move the findings of the versions `removed` to the newest other version that contains the finding's value.
+    """Move each open or dismissed finding of the `removed` versions to the newest other version with its value.
 
-    Call it before the versions are removed. Return the open findings whose value is in no other version; pass them to
-    `write` after the act's entry. Only the newest CARRIED versions are searched. If there are older versions, a finding
-    whose value is in no searched version stays unchanged.
+    Call this function before the versions are removed. Return the open findings whose value is in no other version;
+    pass them to `write` after the act's entry. Of the other versions, only the newest CARRIED are searched. If there
+    are more, a finding whose value is in none of the searched versions is neither moved nor returned.
     """
     own = Finding.objects.of_store(store_id).filter(memory_id=memory_id, version_id__in=removed)
     findings = list(own.filter(state__in=(FindingState.OPEN, FindingState.DISMISSED)))
@@ -229,8 +229,10 @@ def _of_memories(store_id: str, memories: Iterable[str], *states: FindingState) 
 
 
 def _resolved(store_id: str, changes: Iterable[Changed], texts: Mapping[str, str]) -> list[Finding]:
-    """Return the newest LOOK resolved findings of each memory, and the older ones whose values the detectors find in
-    its text."""
+    """Return the newest resolved findings of each memory, at most LOOK of each.
+
+    Also return the older ones whose values the detectors find in the memory's new text or path.
+    """
     found: dict[str, Finding] = {}
     for part in in_parts(changes):
         newest = _newest_resolved(store_id, [change.memory for change in part])

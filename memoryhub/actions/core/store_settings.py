@@ -9,7 +9,10 @@ from memoryhub.actions.core.rules.limits import Limits
 
 
 class Settings(NamedTuple):
-    """The settings of a store. `path_rules` and `rules` (for sensitive text: the store's, the hub's) are JSON texts."""
+    """The settings of a store. `path_rules` is a JSON text.
+
+    `rules` has two JSON texts: the store's rules for sensitive text, and the hub's (None: the hub has no rules).
+    """
 
     archived: bool
     overwrite: bool

@@ -6,9 +6,10 @@ from memoryhub.actions.core import sql
 
 
 class StoredMemory(NamedTuple):
-    """A memory's current row. `content` is None or empty, and `waiting_notes` unknown, if the text was not read.
+    """A memory's current row.
 
-    `has_findings` is None on SQLite, where it is not read.
+    If the text was not read, `content` is None or empty, and `waiting_notes` is not known. `has_findings` is None if it
+    was not read; on SQLite, it is never read.
     """
 
     id: str
@@ -30,7 +31,10 @@ class StoredMemory(NamedTuple):
 
 
 def with_its_findings(store_id: str, row: sql.Row) -> StoredMemory:
-    """Return the memory of a row of `sql.MEMORY_AT`. The row also says whether the memory has findings."""
+    """Return the memory of a row of `sql.MEMORY_AT`.
+
+    If the row says whether the memory has findings, store this as the answer to `sql.HAS_FINDING`.
+    """
     memory = StoredMemory(*row)
     if memory.has_findings is not None:
         sql.know((sql.HAS_FINDING, (store_id, memory.id)), [(1,)] if memory.has_findings else [])

@@ -53,7 +53,7 @@ def test_what_only_an_administrator_could_make_goes_with_the_role(
     _, to_hub = people.invite(email="eve@example.com", is_superuser=True, **by(other))
     _, to_own = people.invite(email="dora@example.com", store=store, role=Role.VIEWER, **by(other))
     client = signed_in(superuser)
-    assert f"Take the role of administrator from {other.email}" in text(client.get("/people"))
+    assert f"Take the role of administrator away from {other.email}" in text(client.get("/people"))
     page = text(client.get(where(other)))
     assert "eve@example.com" in page and "dora@example.com" not in page
     hooks = {hook.name: hook.pk for hook in Webhook.objects.all()}

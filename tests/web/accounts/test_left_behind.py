@@ -49,9 +49,9 @@ def test_a_deactivation_says_what_the_person_leaves_behind(
     said = words(client.get(address))
     assert f'href="{reverse("review")}?assigned=bob%40example.com"' in html
     assert "2 reviews that are assigned to them : they are assigned to no one then." in said
-    assert re.search(r"The running import runs\.zip .*: it stops\..*The import waits\.zip .*: it waits until", said)
+    assert re.search(r"The running import runs\.zip .*: it stops, .*The import waits\.zip .*: it waits until", said)
     assert (
-        "1 request that they made to a second person, or that they allowed as the second person : it lapses." in said
+        "1 request that they made or allowed, for an act that needs a second person : it lapses." in said
         and "not-hers" not in said
     )
     assert f'href="{reverse("import_", args=[store.pk, waits.pk])}"' in html

@@ -40,7 +40,7 @@ def test_the_audit_of_a_store_says_when_it_was_verified(
 ) -> None:
     page = reverse("store_audit", args=[store.pk])
     how = "An administrator of the hub can start a check."
-    finds = "A check finds every entry that was changed or removed without the hub."
+    finds = "A check finds every entry that was changed or removed directly in the database, and not by the hub."
     assert f"The hub has recorded no check of all its entries yet. {finds} {how}" in visible_text(signed_in(bob), page)
     assert f"{finds} Check now" in visible_text(signed_in(superuser), page)
     verify()

@@ -56,7 +56,7 @@ def test_a_first_name_that_one_person_has_is_enough_and_a_guess_keeps_it(
         answer = listed(client, store, q=typed)
         first = answer.context["guesses"].filters[0]
         assert first.written == "command:set_policy"
-        assert "Did you mean, together with <code>by mina</code>:" in answer.content.decode()
+        assert "understood <code>by mina</code>. For the other words, did you mean:" in answer.content.decode()
         followed = client.get(f"{reverse('store_audit', args=[store.id])}?{first.query}").context["filter"]
         assert followed.values == {"command": "set_policy", "person": alice.email}
     with tampering():

@@ -1,8 +1,8 @@
 """The registry of commands that an audit entry may name: their chains, their words and their webhook events.
 
 A new command needs a line here or in `hub_commands`, and the code that performs it. Words contain `%(name)s` for values
-of the entry. If a command has several `words`, the hub uses the first ones for which the entry has all values. A
-command without words has a function in `web.audit.sentences`.
+of the entry. `words` can be a tuple of sentences: the hub uses the first sentence for which the entry has all values.
+A command without words has a function in `web.audit.sentences`.
 """
 
 from django.utils.translation import gettext_lazy as _, ngettext

@@ -1,8 +1,8 @@
 """Signed documents for people outside the hub: receipts of erasures, and certificates of retention.
 
-A document is JSON with a content and its signature, made with the audit key. Only this hub can verify it. A document
-with the signature of an older key counts only if the audit confirms it: anyone with that key could have signed it
-later.
+A document is JSON with a content and its signature, made with the audit key. Only this hub can verify it. After a
+rotation, anyone who has the older key could still sign documents with it. So a document with the signature of an older
+key counts only if the audit confirms it.
 """
 
 import hashlib
@@ -127,7 +127,8 @@ def _receipt_confirms(content: Mapping[str, Any]) -> bool:
 def _entry_confirms(content: Mapping[str, Any]) -> bool:
     """Return whether the certificate's entry exists, and says the same as the certificate.
 
-    Only `id` and `hub` are in no entry. An entry of an older version has no `type`.
+    `id` and `hub` are not compared, because the entry does not contain them. If an older version of the hub wrote the
+    entry, it does not contain `type` either.
     """
     seq = content.get("entry")
     rows = AuditEntry.objects.of_chain(str(content.get("memory_store_id"))).of_command("certify")

@@ -114,7 +114,7 @@ class Evidence:
 
 
 def forget_answers(store: Tree, versions: Iterable[MemoryVersion], paths: dict[str, str | None]) -> None:
-    """Delete the salts of answers that showed the versions, so that guesses at their texts cannot be checked.
+    """Delete the salts of answers that showed the versions, so that guesses at the versions' texts cannot be checked.
 
     `paths` is {version id: path of the version} (None: unknown).
     """
@@ -140,8 +140,8 @@ _SALTED = ("chain", "seq", "message", *proofs.COLUMNS)
 def replace_field(evidence: Evidence, entry: AuditEntry, field: str, value: str | None) -> None:
     """Replace one field of an entry (None: remove its value), and delete the field's salt.
 
-    If the field is a path or the answer, the text of the answer may contain the field's value. So the salt of the
-    answer is deleted too if the entry does not store the answer itself (see `forget_answer`).
+    If the field is a path or the answer, the entry's answer and its repetitions can contain the old value. So the salts
+    of those answers that are not stored are deleted too (see `forget_answer`).
     """
     if field == "input":
         own_texts.count_replaced(entry, value)

@@ -13,7 +13,7 @@ _WRITTEN = frozenset({"command", "path", "file_text", "old_str", "new_str", "ins
 def kept_of(record: audit.Record) -> audit.Record:
     """Return the record as the audit stores it: large inputs, refused answers and directory listings are shortened.
 
-    If the call made a version, the parameters that the version also holds stay whole.
+    If the call made a version, the parameters whose values the version also contains are not shortened.
     """
     given = record.input
     if record.ok and record.command == View.name and record.answer is not None and not record.rendered:

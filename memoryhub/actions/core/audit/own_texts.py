@@ -20,7 +20,7 @@ _AT_ONCE = 50
 def copy_back(chain: str, seqs: Iterable[int]) -> None:
     """Store the complete inputs of these entries.
 
-    Call it before the versions of these entries, or their texts, are changed or deleted, in the same transaction.
+    Call it in the transaction that changes or deletes the versions of these entries or their texts, before that change.
     """
     grown = 0
     for part in in_parts(sorted(set(seqs)), _AT_ONCE):

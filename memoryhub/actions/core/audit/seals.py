@@ -233,8 +233,10 @@ def _seq(seal: Seal | None, chain_id: str) -> int:
 def outlive(chain_id: str, first: int, last: int, start: str | None) -> str | None:
     """Prepare the seals of a chain for the removal of its entries after `first` up to `last`.
 
-    Of each row that these entries sealed, delete the seals that newer ones replaced, and keep the newest seal. Return
-    the digest of the seals that are kept although their entries are removed, now or earlier (None: there were never
+    Of each row that these entries sealed, the newest seal is kept, and older seals of removed entries are deleted. If
+    the row is gone and only removed entries sealed it, all its seals are deleted.
+
+    Return the digest of all kept seals whose entries are removed now or were removed earlier (None: there were never
     any). `start` is the digest that the earlier removal returned.
     """
     key = settings.MEMORYHUB_AUDIT_KEY
@@ -265,7 +267,10 @@ def _rows_sealed_in(chain_id: str, first: int, last: int) -> Iterator[list[Seal]
 
 
 def _superseded(known: Sequence[Seal], chain_id: str, last: int) -> list[Seal]:
-    """Return those of a row's seals `known` that are no longer needed once the entries up to `last` are removed."""
+    """Return the seals that are not needed after the removal of the entries up to `last`.
+
+    `known` has all seals of one row.
+    """
     old = [seal for seal in known[:-1] if seal.chain == chain_id and seal.seq <= last]
     newest = known[-1]
     if newest.digest is None and len(old) == len(known) - 1 and newest.chain == chain_id and newest.seq <= last:
@@ -281,8 +286,7 @@ def digest_at_start(chain_id: str, last: int) -> str | None:
 
 
 def start_problems(row: AuditChain) -> Iterator[str]:
-    """Yield a sentence if the seals that outlived their entries do not have the digest in the signed start of the
-    chain."""
+    """Yield a sentence if the kept seals of removed entries do not match their digest in the chain's signed start."""
     if (row.start_seals or _NONE) != (digest_at_start(row.pk, row.start_seq) or _NONE):
         yield "the seals that outlived their entries are not those that the checkpoint names"
 

@@ -16,7 +16,8 @@ CATCH_UP = timedelta(days=7)
 def moved(clock: datetime, now: datetime, elapsed: timedelta) -> datetime:
     """Return `clock` after `elapsed` running time, when the computer's clock shows `now`.
 
-    If the computer's clock is a year ahead for 14 seconds, the result is 12 minutes ahead.
+    The clock moves by `elapsed`. If it is then still behind `now`, it makes up the share `elapsed / CATCH_UP` of the
+    delay: 12 minutes if the computer's clock is a year ahead for 14 seconds. It never passes `now`.
     """
     there = clock + elapsed
     if now <= there:

@@ -45,7 +45,10 @@ NOTHING = Frozen({}, {})
 
 
 def of_store(store_id: str, now: object) -> Frozen:
-    """Return the freezing holds of a locked store that are in force at `now`, a `sql.moment`."""
+    """Return the freezing holds of a store that are in force at `now`. Lock the store first.
+
+    `now` is a time that `sql.moment` returned.
+    """
     if remembered.get("frozen", store_id) is not None:
         return NOTHING
     rows = sql.rows(sql.FROZEN, store_id, now)

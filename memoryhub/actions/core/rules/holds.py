@@ -102,9 +102,9 @@ class Holds:
         return next((self.legal_places[place] for place in left), None)
 
     def end(self, memory_id: str, path: str) -> datetime | None:
-        """Return when the last hold or pin of a memory ends by itself.
+        """Return when the last of the holds and pins that cover a memory ends by itself.
 
-        None if one of them has no end, or if none covers the memory.
+        Return None if no hold or pin covers the memory, or if one that covers it has no end.
         """
         over = [self.pinned_memories.get(memory_id), self.legal_memories.get(memory_id)]
         for place in (*paths.ancestors(path), path):
@@ -137,7 +137,8 @@ def _above(places: Marks, path: str) -> Hold | None:
 def holds_of(store_id: str, at: datetime) -> Holds:
     """Return the holds and pins of a store that are in force at a moment.
 
-    If several are on the same memory or path, only the one that lasts longest is included.
+    If several of one kind are on the same memory or path, only the one that lasts longest is included. If a pin and a
+    legal hold are on the same one, `memories` or `places` has the legal hold.
     """
     found = Holds()
     in_force = Hold.objects.of_store(store_id).active(at).order_by("-kind", F("ends_at").asc(nulls_last=True), "id")
@@ -252,7 +253,7 @@ def _let_go(store: Tree, hold: Hold) -> None:
 
 
 def _grouped(act: Act, count: int) -> Act:
-    """Return the act. For more than one entry (`count`), it has a group, which the entries share."""
+    """Return the act of `count` entries. If there are several, the returned act has a group, which they share."""
     return act if count < 2 else act._replace(group=act.group or ids.new_id(ids.GROUP, act.at))
 
 

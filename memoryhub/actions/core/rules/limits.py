@@ -58,8 +58,8 @@ def check(
     """Raise ToolError for the first limit that a write would exceed.
 
     `old_size` is None for a new memory. `memories` and `total_bytes` are those of the store before the write.
-    `versions` counts the kept versions of the memory. A write that makes a memory smaller is checked only against the
-    limit of versions.
+    `versions` counts the kept versions of the memory. A write that does not make an existing memory larger is checked
+    only against the limit of versions.
     """
     grows = new_size > (old_size or 0)
     if limits.memory_bytes is not None and new_size > limits.memory_bytes and grows:
@@ -82,10 +82,11 @@ def check_versions(limits: Limits, path: str, versions: int) -> None:
 
 
 class Window(NamedTuple):
-    """The result of counting some calls. `seconds` are the counts to store; None if the calls are refused.
+    """The result of counting some calls.
 
-    `calls` counts the calls in the last minute, including the new ones if they are allowed. `wait` is the number of
-    whole seconds until a retry (0: the calls are allowed).
+    `seconds` has the pairs (second, number of calls) to store; it is None if the calls are refused. `calls` counts the
+    calls in the last minute, including the new ones if they are allowed. `wait` is the number of whole seconds until a
+    retry (0: the calls are allowed).
     """
 
     seconds: Seconds | None

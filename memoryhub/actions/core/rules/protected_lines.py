@@ -65,7 +65,8 @@ def _followed(rule: PathRule, memories: dict[str, str], moved: Sequence[Changed]
 class ProtectedLines:
     """The protected lines of a memory store, during one act or for one page.
 
-    Each text is read only once, unless the texts that were read have more than MOST_CHARACTERS together.
+    Texts that were read are kept for later questions. Once the kept texts have more than MOST_CHARACTERS together, the
+    next question drops them first.
     """
 
     def __init__(self, store: str) -> None:
@@ -91,11 +92,10 @@ class ProtectedLines:
         return texts[-1], where_in_last(texts, _numbers(lines, texts[0]), self.work)
 
     def past_of(self, lines: Lines) -> tuple[str, set[str]]:
-        """Return the id of the memory to which the lines belong, and the ids of the later versions that changed the
-        lines.
+        """Return the id of the memory to which the lines belong, and the ids of the versions that changed them.
 
-        The id is "" if the version that the rule names is gone. Only the newest versions are searched: at most
-        MOST_STEPS, with at most MOST_CHARACTERS.
+        Only versions after the one that the rule names are searched: the newest MOST_STEPS at most, with at most
+        MOST_CHARACTERS together. If the version that the rule names is gone or has no text, return "" and no ids.
         """
         named = self._named(lines)
         if named is None or named[2] is None:

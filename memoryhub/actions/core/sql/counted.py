@@ -11,7 +11,7 @@ from memoryhub.actions.core.sql import Statement
 def counted(queries: Iterable[QuerySet[Any, Any]]) -> tuple[Statement, tuple[object, ...]]:
     """Return the statement that counts the rows of each query, and the values for its placeholders.
 
-    Keep the statement if you count often: Django needs several times as long to build it as a database to run it.
+    Keep the statement if you count often: a database runs it several times faster than Django builds it.
     """
     parts = [query.query.sql_with_params() for query in queries]
     counts = ", ".join(f"(select count(*) from ({part}) counted)" for part, _ in parts)

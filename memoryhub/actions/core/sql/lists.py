@@ -1,4 +1,4 @@
-"""The SQL of the API's reads (one memory or version, and pages by key) and of the conditions of path rules.
+"""The SQL of the API's reads (a memory, a version, a page of a list) and of the conditions of path rules.
 
 The cost of a statement does not depend on the store's size.
 """
@@ -64,10 +64,11 @@ CHILDREN = Statement(
 
 
 def children(store: str, prefix: str, start: str, high: str, limit: int) -> list[str]:
-    """Return the first memory of each direct child of a directory, in byte order of paths; at most `limit`.
+    """Return a memory's path for each direct child of a directory, in byte order; at most `limit` paths.
 
-    `prefix` is the directory's path with its final slash. The search covers the paths from `start` up to, but not
-    including, `high`.
+    If the child is a memory, this is its own path; if it is a directory, the path of the first memory in it. `prefix`
+    is the path of the directory whose children are returned, with its final slash. The search covers the paths from
+    `start` up to, but not including, `high`.
     """
     name = len(prefix) + 1
     found = sql.rows(CHILDREN, store, start, high, store, name, name, name, high, limit)

@@ -55,8 +55,10 @@ def connect() -> None:
 
 
 def first(statement: Statement, *values: object) -> Row | None:
-    """Return the first row of the first read of a request, or None. On PostgreSQL, this read also tests the
-    connection."""
+    """Send the first read of a request, and return the first row of its answer, or None.
+
+    On PostgreSQL with a pool, this read also tests the connection that the pool hands out.
+    """
     if not _SQLITE and connections[DEFAULT_DB_ALIAS].connection is None:
         found = pooled.ask(connect, statement.text, values)
         if found is not None:

@@ -48,7 +48,7 @@ class Last:
 
 
 def is_open() -> bool:
-    """Return whether this thread is inside `writing`; tests refuse any other write to a hub model."""
+    """Return whether this thread is inside `writing`. Tests refuse a write to a hub model outside `writing`."""
     return getattr(_thread, "depth", 0) > 0
 
 
@@ -244,7 +244,7 @@ def is_busy() -> bool:
 
 
 def tidy_up() -> None:
-    """Reset the state that a request left in this thread when it was stopped at any step, even in this function."""
+    """Reset the state that a stopped request left in this thread. The request can have been stopped at any step."""
     _turn.give_up()
     pace.stop_giving_way()
     _thread.depth, _thread.in_group, _thread.failure = 0, False, None
@@ -286,8 +286,8 @@ def answer_together(
     """Let the committer answer a whole request. After the commit, it calls `done` with the answer or the error.
 
     If the error is NotTogether, another thread must answer. Work must be repeatable, as in `together`. Return False,
-    and do nothing, if the committer does not run, if `most_waiting` requests wait, or if half as many of the same key
-    (`whose`) wait.
+    and do nothing, if the committer does not run or if too many requests wait: `most_waiting` in all, or half of
+    `most_waiting` with the same key (`whose`).
     """
     if not _committer_runs.is_set() or not _jobs.has_place(whose, most_waiting):
         return False
@@ -298,8 +298,9 @@ def answer_together(
 def require_own_thread(error: BaseException | None = None) -> None:
     """Raise NotTogether if the committer runs this request but another thread must answer it.
 
-    Before the request does anything, call it without `error`. After the request failed, call it with the `error`: then
-    NotTogether is raised only inside a group of requests; otherwise the error is noted.
+    If a request is too much work for the committer, call this function without `error`, before the request does
+    anything. If a request has failed, call this function with the `error`. It then raises NotTogether only inside a
+    group of requests; outside a group, it notes the error.
     """
     if _is_in_group() or (error is None and getattr(_thread, "is_committer", False)):
         raise NotTogether(error)

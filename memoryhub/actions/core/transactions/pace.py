@@ -1,4 +1,4 @@
-"""Lets work that may wait give way to others who write: it writes in short transactions and rests between them.
+"""Makes work that is not urgent give way to other writers: it writes in short transactions and rests between them.
 
 A database does not pass its write lock from one waiting thread to the next: work that took the lock again at once would
 keep others waiting.
@@ -23,7 +23,7 @@ _thread = threading.local()
 
 
 class _Last:
-    """Times on the monotonic clock. `asked` is when a thread that does not give way last began to write.
+    """Times on the monotonic clock. `asked` is when a write last began in a thread that does not give way.
 
     `rest_until` is the time until which all work that gives way rests.
     """
