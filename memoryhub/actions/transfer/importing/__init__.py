@@ -47,10 +47,8 @@ class NotOpen(Exception):
 
 
 class Brought(NamedTuple):
-    """The content of a source, and the source's name for people.
-
-    If the source is a memory store of this hub, `copied_from` is the id of this store; otherwise None.
-    """
+    """The content of a source, and its name for people. `copied_from` is the id of a source that is a memory store of
+    this hub."""
 
     read: Read
     # No digest of the source is stored, because a digest could confirm guesses at a text that is erased later.
@@ -178,8 +176,7 @@ def drop(import_id: str) -> None:
 
 
 def choose(import_id: str, choice: str, numbers: Sequence[int] | None = None, *, governs: bool = False) -> int:
-    """Set the choice for items of a preview, where the choice is allowed; return how many items changed. Raises
-    NotOpen.
+    """Set the choice for items of a preview that allow it. Return how many items changed. Raises NotOpen.
 
     `numbers` are the numbers of the items (None: all conflicts). Choices about path rules are set only if the person
     `governs` the memory store.
@@ -222,10 +219,9 @@ def start(import_id: str, act: Act) -> None:
 
 
 def cancel(import_id: str, act: Act, problem: str = "") -> None:
-    """End an open import. Memories that it has imported stay. Raises NotOpen and NoSuchStore.
+    """End an open import, because of a `problem` (a sentence). Memories that it has imported stay.
 
-    `problem` is the reason, for people.
-    """
+    Raises NotOpen and NoSuchStore."""
     with tree.locked(_store_of(import_id), act) as store:
         job = Import.objects.get(pk=import_id)
         if job.state not in OPEN:
