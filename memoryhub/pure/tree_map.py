@@ -72,7 +72,7 @@ class Area:
 
 
 def tree(root: Directory, directories: Iterable[Directory], memories: Iterable[Memory]) -> Node:
-    """Return the root with the directories and memories that have at least the share LEAST of its size.
+    """Return the root with the directories and memories whose size is at least LEAST times the size of the root.
 
     A directory or a memory is put into the nearest directory above it that is in the tree. In each directory, a rest
     replaces everything else.
@@ -152,7 +152,8 @@ def _row(sizes: Sequence[float], start: int, side: float, scale: float) -> int:
 
 
 def _worst(row: Sequence[float], side: float, scale: float) -> float:
-    """Return how many times longer than wide the thinnest rectangle in a row is. `side` is the length of the row."""
+    """Return the longer side of a row's thinnest rectangle, divided by its shorter side. `side` is the length of the
+    row."""
     total = sum(row) * scale
     if total <= 0 or side <= 0:
         return 0.0

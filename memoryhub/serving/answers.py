@@ -127,7 +127,7 @@ class Answers:
 def remove_left(directory: Path) -> None:
     """Remove all files of answers, which a killed hub left behind.
 
-    Call it before any worker runs, because a process id may be used again.
+    Call it before any worker runs: it would remove the files of running workers, too.
     """
     # A new process may have the id, and so the file names, of a killed one.
     for left in directory.glob("*.answer"):

@@ -215,9 +215,9 @@ class Application:
             self.reading.discard(body)
 
     async def _run(self, protocol: Any, environ: dict[str, Any], body: Body | None, pool: Pool | None = None) -> None:
-        """Have a thread answer the request: it hands the answer to granian itself.
+        """Have a thread answer the request. The thread hands the answer to granian, and then continues this coroutine.
 
-        After that, this coroutine continues in that thread.
+        If no thread takes the request, it is refused.
         """
         answered: Future[None] = Future()
         done = partial(answered.set_result, None)

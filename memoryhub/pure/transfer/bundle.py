@@ -88,9 +88,12 @@ class BundledMemory:
 class BundledTalk:
     """A conversation about a proposal, oldest comment first.
 
-    If `change` is None, it is about the proposal as a whole. Otherwise it is about the line `line` of the memory that
-    the change number `change` (from 1) changes. With `old`, this line is in the text before the changes; without it, in
-    the proposed text: the text of the version `base` (None: there was none) after the changes up to `number`.
+    If `change` is None, it is about the proposal as a whole. Otherwise it is about the line `line` of one memory: the
+    memory that the proposal's change number `change` (from 1) changes.
+
+    With `old`, this line is in the memory's text before the changes. Without `old`, it is in the proposed text. The
+    proposed text was made from the version `base` of the memory (None: there was none) and from the memory's proposed
+    changes up to the change number `number`.
     """
 
     change: int | None
@@ -123,12 +126,12 @@ OUTCOMES = ("refused", "merged", "merged_in_part")
 
 @dataclass(frozen=True, slots=True)
 class BundledChange:
-    """One change of a proposal. `memory` is the path of the memory that it changes, and `base` the text that the agent
-    saw.
+    """One change of a proposal.
 
-    Both are None for a new memory. `base` is also None for a text that no longer exists. `memory_id` and `base_id` are
-    the ids of the memory and of the version with that text, if the source names them. `content` is the whole new text
-    (None: the text stays), `new_path` the new path (None: the path stays).
+    `memory` is the path of the memory that it changes, and `base` the memory's text that the agent saw. For a new
+    memory, `memory` and `base` are None. `base` is also None if that text no longer exists. `memory_id` and `base_id`
+    are the ids of the memory and of the version with that text, if the source names them. `content` is the whole new
+    text (None: the text stays), `new_path` the new path (None: the path stays).
     """
 
     path: str

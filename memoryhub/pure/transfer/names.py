@@ -36,14 +36,14 @@ def _is_forbidden(character: str) -> bool:
 
 
 def escape(character: str) -> str:
-    """Return a character as its UTF-8 bytes, each as `%41`."""
+    """Return the escape of a character: `%` and two hexadecimal digits for each of its UTF-8 bytes, as in `%41`."""
     return "".join(f"%{byte:02X}" for byte in character.encode("utf-8", "surrogatepass"))
 
 
 def escape_obeyed(name: str, directory: str = "") -> str:
-    """Return a name with escapes in place of the characters because of which a program would obey the name.
+    """Return a name with escapes for the characters that would make a program obey the name.
 
-    Escapes that were made before can cause this: `:~1` becomes `%3A~1`, which has the form of a short name of Windows.
+    An earlier escape can make such a name: `:~1` becomes `%3A~1`, which has the form of a short name of Windows.
     """
     obeyed = obeyed_names.to_escape(name, directory)
     return "".join(escape(character) if at in obeyed else character for at, character in enumerate(name))

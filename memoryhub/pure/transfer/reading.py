@@ -71,10 +71,11 @@ def require_size(data: Data, bounds: Bounds) -> None:
 
 
 def require_place(name: str, *, posix: bool = False) -> str:
-    """Return a place in an archive or stream, in NFC.
+    """Return the place `name` of an archive or stream, in NFC.
 
-    Raises Refused for a place that is absolute, or that has `.`, `..` or an empty name in it. `posix`: only a slash
-    separates names, as in git's trees. Then `a: b.md` is a name, whereas otherwise `a:` may be a drive.
+    Raises Refused for a place that is absolute, or that has `.`, `..` or an empty name in it. Without `posix`, a
+    backslash is refused too, and so is a drive at the start, such as `a:`. With `posix`, both may be in a name, as in
+    git's trees.
     """
     shown = visible(name)
     if not name:

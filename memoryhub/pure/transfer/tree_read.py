@@ -33,17 +33,17 @@ NEVER = (
 
 @dataclass(frozen=True, slots=True)
 class Exclude:
-    """Shell patterns of the places that are ignored. The places in `kept`, and the directories above them, are not
-    ignored.
+    """Shell patterns of the places that are ignored. The places in `kept` are not ignored.
 
-    A pattern without a slash matches one name anywhere. A pattern with a slash matches a whole place.
+    A pattern without a slash matches one name anywhere. A pattern with a slash matches a whole place. `kept` also has
+    the directories above each of its places.
     """
 
     patterns: tuple[str, ...] = NEVER
     kept: frozenset[str] = frozenset()
 
     def except_for(self, places: frozenset[str]) -> "Exclude":
-        """Return exclusions that do not apply the patterns of NEVER to `places`, and are the same in all else."""
+        """Return a copy in which the patterns of NEVER do not apply to `places`. All other patterns still apply."""
         asked = Exclude(tuple(pattern for pattern in self.patterns if pattern not in NEVER))
         kept = {place for place in places if not asked.has(place)}
         above = {place[:end] for place in kept for end, character in enumerate(place) if character == "/"}

@@ -55,7 +55,7 @@ _encode = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
 class Made:
     """A memory version that an entry made. `moved` and `rewritten` say what differs from the previous version.
 
-    `brought`: it is the newest of several versions with which an import brought the memory.
+    `brought`: an import created the memory with several versions, and this is the newest of them.
     """
 
     id: str
@@ -83,8 +83,8 @@ class Entry:
     """The facts of an audit entry that its events need.
 
     `event` is the event of the entry's command (None: it has none). `told` is the entry's input, and `named` are the
-    (memory, version) pairs in it. If the act also decided about versions, `also` has the events for this, each with its
-    pairs. `proposals` has (event, number, state) of each proposal that the call or the act opened or ended.
+    (memory, version) pairs in it. If the act also decided about versions, `also` is {event of a decision: (memory,
+    version) pairs}. `proposals` has (event, number, state) of each proposal that the call or the act opened or ended.
     """
 
     chain: str

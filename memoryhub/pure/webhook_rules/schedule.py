@@ -29,8 +29,8 @@ NO_WAIT_IS_LONGER = timedelta(days=2)
 
 @dataclass(frozen=True, slots=True)
 class Next:
-    """What follows a failed attempt: the next attempt at `at` (None: none), and whether later deliveries may go first
-    (`aside`)."""
+    """What follows a failed attempt. `at` is the time of the next attempt (None: there is none). `aside`: later
+    deliveries may go first."""
 
     at: datetime | None
     aside: bool
@@ -39,10 +39,10 @@ class Next:
 def after_failure(
     attempts: int, status: int | None, retry_after: str, at: datetime, chance: Callable[[], float], *, aside: bool
 ) -> Next:
-    """Return what follows the failed attempt number `attempts`.
+    """Return what follows a failed attempt. `attempts` is the number of failed attempts so far.
 
-    `chance` returns a random number from 0 to 1, by which the wait varies. `aside`: later deliveries may already go
-    first.
+    `chance` returns a random number from 0 to 1, by which the wait varies. `aside`: later deliveries could go first
+    even before this attempt.
     """
     aside = aside or attempts >= HOLDS_UP or refused(status)
     if status == 410 or attempts > len(AFTER):
@@ -60,8 +60,10 @@ def refused(status: int | None) -> bool:
 
 
 def asked_for(retry_after: str, at: datetime) -> datetime | None:
-    """Return the moment that a `Retry-After` names, in seconds or as a date, but at most a day ahead. None if it names
-    none."""
+    """Return the moment that a `Retry-After` names, but at most a day after `at`; None if it names none.
+
+    A `Retry-After` is a number of seconds or a date.
+    """
     if retry_after.isascii() and retry_after.isdigit():
         seconds = min(int(retry_after[:9]), int(LONGEST_WAIT.total_seconds()))
         return at + timedelta(seconds=seconds)

@@ -14,7 +14,10 @@ _TRAILER = re.compile(r"Memoryhub-([A-Z][a-z]+): (.*)")
 
 
 class Content(NamedTuple):
-    """The bytes of a blob, decoded once, however many versions have them. If they are no text, `why` is the reason."""
+    """The text of a blob. If the bytes of the blob are no text, `text` is None, and `why` says why it is not imported.
+
+    The bytes are decoded only once, even if many versions have them.
+    """
 
     size: int
     text: str | None

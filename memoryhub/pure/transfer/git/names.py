@@ -1,5 +1,5 @@
-"""Paths in a git tree. Names that git refuses, or that a program would obey, are escaped; the escape can be
-reversed."""
+"""Paths in a git tree. A name is escaped if git would refuse it, or if a program would read the file as its settings.
+The escape can be reversed."""
 
 from itertools import pairwise
 from urllib.parse import unquote
@@ -9,7 +9,7 @@ from memoryhub.pure.transfer.names import escape, escape_obeyed
 
 
 def safe_path(path: str) -> str:
-    """Return the path in the git tree for a path in the API's form. It has no slash at its start."""
+    """Return the path in the git tree for a path in the API's form. The result has no slash at its start."""
     names = path.split("/")
     return "/".join(safe_name(name, above) for above, name in pairwise(names))
 

@@ -41,7 +41,8 @@ class Places(Generic[T]):
     def require(self, name: str, *, moved: bool = False) -> str:
         """Return the place for a name in a stream. `moved`: the stream moves a text to this place.
 
-        Raises Refused as `reading.require_place` does, and if all work so far is more than MOST_LOOKED_AT.
+        Raises Refused if `reading.require_place` refuses the name, or if all work on the stream so far is more than
+        MOST_LOOKED_AT.
         """
         reading.require_place(name, posix=True)
         # The directories of a place are hashed one by one, and composing takes the square of the marks.

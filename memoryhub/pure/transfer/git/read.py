@@ -53,8 +53,11 @@ def read(data: Data, bounds: Bounds, only_memory_files: bool = False, exclude: E
 
 
 def _chosen(told: list[_FoundMemory], only_memory_files: bool, exclude: Exclude) -> list[_FoundMemory]:
-    """Return those of the texts `told` that are imported. They are chosen by their paths, because no hub wrote the
-    stream."""
+    """Return the memories in `told` that are to be imported, chosen by their paths. Call it for a stream that no hub
+    wrote.
+
+    A marker of the SDK gets a reason why it cannot be imported.
+    """
     kept = [one for one in told if not exclude.has(one.path[1:])]
     taken = frozenset(tree_read.chosen({one.path[1:] for one in kept}, only_memory_files))
     for one in kept:
@@ -199,7 +202,8 @@ class _Stream:
         """Read all changes of a commit.
 
         In the hub's own stream (`tells` is false), only written texts are used: the trailers contain all other facts.
-        If a commit has a `deleteall`, the texts that it does not name after this are removed at its end.
+        In another stream, a `deleteall` removes the texts that the commit does not write again. They are removed before
+        the commit's next removal, move or copy, or else at the end of the commit.
         """
         named: set[str] | None = None
         while (line := self.lines.peek()) is not None:
@@ -301,9 +305,9 @@ class _Stream:
                 self._version(told, "deleted", None, commit)
 
     def _remove_others(self, named: set[str] | None, commit: Commit) -> None:
-        """Remove all texts but those in `named`: the texts that a commit has named since its last `deleteall`.
+        """Remove all texts that are not at the places `named`. The commit wrote at these places after its `deleteall`.
 
-        If `named` is None, the commit has no `deleteall`, and nothing is removed.
+        If `named` is None, nothing is removed: there was no `deleteall`, or its texts are already removed.
         """
         for place in [place for place in self.there if place not in named] if named is not None else ():
             self._remove(place, commit)

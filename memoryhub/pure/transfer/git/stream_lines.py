@@ -72,10 +72,11 @@ class Lines:
 
 
 def unquoted(rest: bytes, *, ends: bytes = b"") -> tuple[str, bytes]:
-    """Return (path, the bytes after it).
+    """Return (path, the bytes after the path and after `ends`).
 
-    The path may be in quotes, as git writes them. Without quotes, it ends at `ends`; if `ends` is empty, it ends at the
-    end of the line.
+    `ends` is the character that follows the path. If `ends` is empty, the path is the whole `rest` of the line. The
+    path may be in quotes, as git writes them. Raises Refused if the quotes are wrong, if a path in quotes is too long,
+    or if a path is not UTF-8.
     """
     match = _QUOTED.match(rest)
     if match is not None and len(match[1]) > _MOST_QUOTED:

@@ -8,11 +8,13 @@ from memoryhub.pure.transfer.written import WrittenVersion
 
 
 class Tree:
-    """The places that memories have in the tree of a git stream. At the end of the stream, this is the tree of the
-    store.
+    """The places that memories have in the tree of a git stream.
 
-    Within one audit entry, memories may exchange paths: a path then belongs to the memory that wrote last at it. A
-    version that was never current here (`is_past`) may have the path of another memory: it is written to a free place.
+    After the last commit of the stream, the tree is the same as that of the store.
+
+    If memories exchange their paths in one audit entry, a path belongs to the memory whose text was written there
+    last. A version that was never current in this store (`is_past`) may have a path at which another memory is. Its
+    text is then written to a free place.
     """
 
     def __init__(self) -> None:
@@ -71,7 +73,7 @@ class Tree:
 
 
 def _upwards(place: str) -> Iterator[str]:
-    """Yield a place and then the directories above it."""
+    """Yield the directories above a place, the highest first, and then the place itself."""
     names = place.split("/")[1:]
     return accumulate(f"/{name}" for name in names)
 

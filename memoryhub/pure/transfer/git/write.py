@@ -98,7 +98,8 @@ def _person(who: Author | None) -> str:
 
 
 def _when(at: datetime | None) -> str:
-    """Return a time in whole seconds since 1970; 0 for None, and for an earlier time, which git does not support."""
+    """Return a time as git writes it, in whole seconds since 1970. None becomes 0, and so does a time before 1970: git
+    does not support it."""
     return f"{max(0, ((at or _EPOCH) - _EPOCH) // timedelta(seconds=1))} +0000"
 
 
