@@ -58,7 +58,7 @@ class Counted:
 
     seq: int  # the seq of the last counted entry
     at: datetime | None = None  # the time of the last counted entry (None: no entry)
-    calls: list[Call] = field(default_factory=list)  # the values of each entry that metrics need
+    calls: list[Call] = field(default_factory=list)  # for each entry, the values that metrics need
     activity: Counter[Key] = field(default_factory=Counter)  # entries by (day, author, command, outcome)
     growth: dict[date, Delta] = field(default_factory=dict)  # the changes of memories by day
 
@@ -121,8 +121,8 @@ def _call_of(entry: tuple[Any, ...]) -> Call:
 def _changes(store_id: str, after: int, last: int) -> Iterator[tuple[date, int, int]]:
     """Yield (day, memories, bytes) for each version that the entries after `after`, up to `last`, made.
 
-    The numbers are the differences from the memory's previous version. If the previous version was removed, no bytes
-    are counted.
+    `memories` is 1 if the version created or restored a memory, -1 if it deleted one, else 0. `bytes` is how much the
+    memory grew. If the version changed or deleted a memory whose previous version was removed, `bytes` is 0.
     """
     if last <= after:
         return
@@ -177,7 +177,7 @@ def catch_up(most: int = 5) -> bool:
 def count_up_to_now(store_id: str, most: int = 5) -> None:
     """Count a store's new entries in at most `most` transactions.
 
-    Call it before versions that are not counted yet may be removed.
+    Call it before versions are removed, because a removed version can no longer be counted.
     """
     while most > 0 and behind([store_id]):
         count(store_id)
@@ -306,7 +306,7 @@ def _growing(store_id: str, at: datetime) -> list[tuple[str, int]]:
 
 
 def make_lists(at: datetime, most: int = 10) -> None:
-    """Update the lists of at most `most` stores with newly counted entries.
+    """Update the lists of at most `most` stores in which entries were counted since the last update.
 
     The lists of a store with more than SMALL memories are updated at most once per PAUSE.
     """

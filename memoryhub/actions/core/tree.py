@@ -147,7 +147,7 @@ def directory_of(tree: Tree, path: str) -> str | None:
 
 
 def memory_above(tree: Tree, path: str) -> str | None:
-    """Return the path of the memory that blocks `path`, because `path` would make it a directory, or None."""
+    """Return the path of a memory at a position where `path` needs a directory; None if there is none."""
     above = paths.ancestors(path)[1:]
     found = sql.memories_at(tree.store, above) if above else ()
     return next((place for (place,) in found if sees(tree, place)), None)
@@ -242,8 +242,8 @@ def move_with_text(tree: Tree, memory: StoredMemory, path: str, content: str) ->
 
 
 def move_directory(tree: Tree, directory: str, path: str, new_path: str, memories: Sequence[StoredMemory]) -> None:
-    """Move the directory with the id `directory` from `path` to the free `new_path`, with those of its memories that
-    the actor sees (`memories`). Hidden ones stay."""
+    """Move the directory with the id `directory` from `path` to the free `new_path`. `memories` are all memories in it
+    that the actor sees. If it also has hidden memories, only `memories` are moved."""
     require_not_frozen(tree, *memories)
     if tree.sight and tree.sight.leaves_some(tree.store, path, len(memories)):
         for memory in memories:
@@ -341,8 +341,8 @@ def add_version(
     tree: Tree, memory: str, number: int, operation: Operation, path: str,
     text: str | None, size: int | None, sha256: str | None,
 ) -> str:  # fmt: skip
-    """Write a memory version, and keep its commitment for the entry; return its id. `text` is the id of its text.
-    `text`, `size` and `sha256` are None for a version without a text. A version by a key awaits review."""
+    """Write a memory version and return its id. The version's commitment is kept for the act's entry. `text` is
+    the id of its text. `text`, `size` and `sha256` are None if it has no text. A version by a key awaits review."""
     version, salt, kind = ids.new_id(ids.MEMORY_VERSION, tree.at), chain.new_salt(), operation.value
     commitment = chain.version_commitment(
         salt, id=version, memory=memory, number=number, operation=kind, path=path, sha256=sha256,
@@ -390,7 +390,7 @@ def count(tree: Tree, above: Sequence[str], memories: int, size: int) -> None:
 
 
 def commit(tree: Tree, record: audit.Record) -> int:
-    """Write the act's entry, with a key's large input shortened, then update findings. Return the entry's seq."""
+    """Write the act's entry (for a key, shortened by `kept_of`), then update the findings. Return the entry's seq."""
     protected_lines.follow_memories(tree.store, tree.path_rules, tree.changed)
     seq = audit.append(tree.head, tree.act, kept_of(record) if tree.act.actor.kind == ActorKind.KEY else record)
     if tree.changed:

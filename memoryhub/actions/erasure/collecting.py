@@ -1,4 +1,4 @@
-"""Collects the data that a store has about a person who asks for them. Nothing but an audit entry is written.
+"""Collects the data about a person in a store, for a copy that the person asked for. Only an audit entry is written.
 
 The same places are searched as for an erasure.
 """
@@ -49,7 +49,7 @@ def collect(store_id: str, terms: Sequence[str], user_id: str, *, whole_hub: boo
 
 
 def collect_elsewhere(store_id: str, subject: Sequence[str], *, whole_hub: bool) -> Iterator[JsonRow]:
-    """Yield the texts that contain a spelling of the subject and that only people can change."""
+    """Yield the texts that contain a spelling of one of the texts `subject`, and that only people can change."""
     for one in around.elsewhere(store_id, subject, whole_hub=whole_hub):
         yield {"kind": one.kind, "id": one.id, "what": one.what, "text": one.text}
 

@@ -93,7 +93,7 @@ def spellings(store_id: str, texts: Sequence[str], after: int = 0, *, whole_hub:
     """Return every spelling of `texts` in erasable places.
 
     The spellings with `Spelling.same` come first, then the others. In both groups, the spellings with the most places
-    come first. With `after`, growing tables are searched only for rows that entries after this seq wrote.
+    come first. With `after` (a seq), growing tables are searched only for rows that later acts wrote.
     """
     looked_for = Spellings(texts)
     counts: Counter[str] = Counter()
@@ -179,7 +179,7 @@ def _of_store(store_id: str) -> models.QuerySet[Session]:
 
 
 def _sessions(store_id: str, is_sought: Callable[[str], bool], whole_hub: bool) -> Iterator[str]:
-    """Yield the names of sessions for which `is_sought` returns True and that an erasure can change."""
+    """Yield each session name for which `is_sought` returns True, if an erasure can change the name."""
     for session in _of_store(store_id).iterator(200):
         if is_sought(session.name) and (whole_hub or not places.is_shared(store_id, session.pk)):
             yield session.name

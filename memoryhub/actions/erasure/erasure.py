@@ -52,10 +52,11 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The result of a search: all hits, their number by kind, the memories concerned, and a digest of every hit.
+    """The result of a search: all hits, their number by kind, and the ids of their memories.
 
     `imports` are the ids of the open imports that an erasure cancels. If the search had a subject, `spellings` are the
-    subject's spellings in the store, and `elsewhere` are the texts that an erasure does not change.
+    subject's spellings in the store, and `elsewhere` are the texts that an erasure does not change. `digest` is one
+    digest of all hits and spellings.
     """
 
     hits: tuple[Hit, ...]
@@ -88,8 +89,8 @@ def search(
 ) -> Found:
     """Search every place of a store for exactly the texts `terms`. Nothing is written.
 
-    With `subject`, all spellings of the texts `subject` are searched too. `at` decides which legal holds are in force.
-    Raises ToolError for a text that cannot be erased.
+    With `subject`, the result also has the spellings of the texts `subject` (see `Found`). `at` decides which legal
+    holds are in force. Raises ToolError for a text that cannot be erased.
 
     Here and in the functions below, `whole_hub` adds the saved views that belong to no store, and the names of sessions
     that worked in several stores. Only administrators of the hub may use it.
@@ -99,9 +100,9 @@ def search(
 
 
 def spelt(store_id: str, subject: Sequence[str], *, whole_hub: bool = False) -> list[str]:
-    """Return the texts to propose for a subject: its texts and their spellings with `Spelling.same`.
+    """Return the texts to propose for a subject: its texts, and those of their spellings whose `same` is True.
 
-    These are at most MOST_SPELLINGS.
+    At most MOST_SPELLINGS texts are returned.
     """
     _checked(subject)
     with snapshot():
@@ -169,7 +170,8 @@ def _checked(terms: Sequence[str]) -> Terms:
 def _search(store_id: str, terms: Terms, at: datetime, after: int = 0, *, whole_hub: bool) -> Found:
     """Search a store.
 
-    With `after`, search all of the small tables, but in large tables only the rows that entries after this seq wrote.
+    With `after` (a seq), large tables are searched only for rows that later acts wrote. Small tables are always
+    searched whole.
     """
     hits = _with_memories(store_id, list(_hits(store_id, terms, after, whole_hub)))
     held = holds.holds_of(store_id, at)
@@ -344,7 +346,7 @@ def _without_gone(found: Found, newer: Found) -> Found:
 
 
 def _covered(terms: Terms, found: Found) -> dict[str, Any]:
-    """Return the spellings for a receipt, each as a keyed mark with the number of its places."""
+    """Return for a receipt: the spellings, as keyed marks with numbers of places, and how many texts are elsewhere."""
     if not found.spellings and not found.elsewhere:
         return {}
     erased = [_marked(one) for one in found.spellings if terms.stand_in(one.text)]

@@ -137,7 +137,7 @@ class Erasing:
         self.evidence.of_version(version)
 
     def _findings_in_paths(self, memories: Iterable[str]) -> None:
-        """Resolve all findings in the paths of these memories, which are now masked."""
+        """Resolve all findings in the paths of these memories. A path that each of them has or had is masked."""
         for part in in_parts(sorted(memories)):
             end_findings(
                 self.store, list(Finding.objects.filter(store_id=self.store.store, memory_id__in=part, in_path=True))

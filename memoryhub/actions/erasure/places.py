@@ -46,10 +46,10 @@ REDACTED = "[redacted]"
 
 
 class Named(NamedTuple):
-    """The parts of paths that path rules, policies, holds and pins name, and that a masked path keeps.
+    """The parts of paths that path rules, policies, holds and pins name. A masked path keeps these parts.
 
-    From the pattern `/users/*/notes/*.md`, these are the directory `/users`, the name `notes/` and the ending `.md`. A
-    slash at the end of a name says that it is a directory's.
+    In the pattern `/users/*/notes/*.md`, these are the directory `/users`, the name `notes/` and the ending `.md`. A
+    name that ends with a slash is the name of a directory.
     """
 
     directories: frozenset[str] = frozenset()
@@ -142,7 +142,7 @@ class Place:
     def having(self, store_id: str, terms: Terms, after: int = 0) -> Iterator[tuple[Any, str]]:
         """Yield (row, column) for each value that contains one of the `terms`.
 
-        With `after`, a table with `since` is searched only for rows that entries after this seq wrote.
+        With `after` (a seq), a table with `since` is searched only for rows that later acts wrote.
         """
         texts = terms.escaped if self.escaped else terms.texts
         rows = self.rows(store_id)
@@ -162,8 +162,10 @@ def _where(rows: models.QuerySet[Any], column: str, texts: Sequence[str]) -> Ite
 
 
 def _of_newer(column: str) -> Callable[[models.QuerySet[Any], str, int], models.QuerySet[Any]]:
-    """Return a function for `Place.since`. It keeps the rows whose ids are in this column of a version that an entry
-    after the seq made."""
+    """Return a function for `Place.since`. It keeps the rows whose ids the newer versions have in `column`.
+
+    The newer versions are those that entries after the seq made.
+    """
     return lambda rows, store_id, after: rows.filter(
         pk__in=MemoryVersion.objects.filter(store_id=store_id, seq__gt=after).values(column)
     )
@@ -209,9 +211,10 @@ def _patterns(store_id: str) -> Iterator[str]:
 
 
 def stand_ins(store_id: str, texts: Sequence[str]) -> dict[str, str]:
-    """Return {text: its replacement in paths}: `[redacted]`, or `[redacted-2]` and so on.
+    """Return {text: its replacement in paths}. The replacements are `[redacted]`, `[redacted-2]` and so on.
 
-    A number is added if paths of the store already contain the replacement.
+    No two texts have the same replacement. Replacements that paths of the store already contain are left out,
+    and so are those that contain one of the texts.
     """
     there = set(_patterns(store_id))
     changes = ProposedChange.objects.all()

@@ -115,10 +115,10 @@ def _resolve(store: Tree, found: Sequence[tuple[Finding, int]]) -> None:
 
 
 def end_findings(store: Tree, findings: Sequence[Finding]) -> None:
-    """Resolve findings whose value is being removed, and delete their fingerprints, which could confirm guesses at the
-    value.
+    """Resolve findings whose value is being removed, and delete their fingerprints.
 
-    The findings that were open get an audit entry of their own, which follows the entry of the act.
+    A fingerprint could confirm a guess at the value. After the act's entry, one more entry records the findings that
+    were open.
     """
     store.ended += [finding for finding in findings if finding.state == FindingState.OPEN]
     for part in in_parts([finding.pk for finding in findings]):
@@ -128,8 +128,7 @@ def end_findings(store: Tree, findings: Sequence[Finding]) -> None:
 
 
 def _redact_entries(store: Tree, version: MemoryVersion, evidence: Evidence, proposing: Collection[int]) -> None:
-    """Delete from the entries the text that was written into the version, and the parts of it that later refusals
-    quoted.
+    """Delete a version's text from the entries of the calls that wrote or proposed it, or whose refusals may quote it.
 
     `proposing` are the seqs of the calls that proposed this text.
     """
@@ -137,7 +136,7 @@ def _redact_entries(store: Tree, version: MemoryVersion, evidence: Evidence, pro
 
 
 def calls_at(store: Tree, versions: Iterable[MemoryVersion]) -> Iterator[Q]:
-    """Yield conditions for the calls that may quote one of the `versions` of a memory (oldest first)."""
+    """Yield conditions for the calls that may quote one of `versions`: versions of one memory, the oldest first."""
     # Calls from the time when the memory was in the trash are left out: other memories can have its path then.
     for (path, is_gone), group in groupby(versions, key=lambda one: (one.path, one.operation == Operation.DELETED)):
         if path is None or is_gone:
@@ -148,9 +147,9 @@ def calls_at(store: Tree, versions: Iterable[MemoryVersion]) -> Iterator[Q]:
 
 
 def redact_calls(store: Tree, places: Iterable[Q], seqs: Collection[int], evidence: Evidence) -> None:
-    """Delete the texts of calls, and the passages that refusals quoted, from some entries.
+    """Delete two kinds of texts from some entries: the texts of the calls, and the passages that refusals quoted.
 
-    These are the entries that meet one of the conditions `places`, and those with the `seqs`.
+    The entries are those that meet one of the conditions `places`, and those whose seq is one of `seqs`.
     """
     calls, found = AuditEntry.objects.of_chain(store.store).filter(command__in=_QUOTING), set(seqs)
     for place in places:

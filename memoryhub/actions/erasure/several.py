@@ -31,7 +31,7 @@ MOST_READ = 1_000
 
 
 class How(enum.Enum):
-    """How the erasure of a store ended. `WAITS` means that there was no time left for it."""
+    """How the erasure in one store ended. `WAITS` means that there was no time left for it."""
 
     DONE = "done"
     CHANGED = "changed"
@@ -51,7 +51,7 @@ class Planned:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How the erasure of a store ended. `receipt` is None unless the erasure was done."""
+    """How the erasure in one store ended. `receipt` is None unless the erasure was done."""
 
     store: str
     how: How
@@ -68,9 +68,9 @@ def erase_in_turn(
 ) -> list[Outcome]:
     """Erase the texts from each store, and return how each erasure ended.
 
-    All acts have the same group. A store that already has a receipt of this group is not erased again. All stores are
-    searched again before the first erasure. Once the monotonic clock has reached `until`, no further store is searched;
-    an unsearched store ends with `How.WAITS`.
+    All acts have the same group. In a store that already has a receipt of this group, nothing is erased again. All
+    other stores are searched again before the first erasure. Once the monotonic clock has reached `until`, no further
+    store is searched; an unsearched store ends with `How.WAITS`.
     """
     doing = act()
     earlier = receipts_of(doing.group or "", [one.store for one in planned])

@@ -100,8 +100,8 @@ def scrub_due(at: datetime) -> None:
 def is_due(there: Remains, at: datetime) -> bool:
     """Return whether to remove the copies now. From a file of at most AT_ONCE_BYTES, they are removed at once.
 
-    From a larger file, they are removed at the chosen hour or, if that was missed, a day later. A person's request
-    (`asked`) makes the clean-up due at once.
+    From a larger file, they are removed at the chosen hour. If this hour was missed, they are removed a day after the
+    last attempt or the last redaction, whichever is later. A person's request (`asked`) makes the clean-up due at once.
     """
     tried = there.begun_at
     if there.since is not None and _rewritten.get("since") == there.since:

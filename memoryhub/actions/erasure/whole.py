@@ -61,8 +61,10 @@ def _remove(store: Tree, memory: Memory) -> None:
 
 
 def _redact_calls(store: Tree, memory: Memory, evidence: Evidence) -> None:
-    """Remove from the entries the texts that calls wrote into the memory, and the texts that refusals at its paths
-    quoted."""
+    """Remove a memory's texts from the entries: where calls wrote or proposed them, and where refusals quoted them.
+
+    Proposed texts of the memory are removed too.
+    """
     versions = list(MemoryVersion.objects.of_memory(memory).order_by("number"))
     seqs = {version.seq for version in versions} | proposed_texts.remove(store, memory.pk, versions)
     redaction.redact_calls(store, redaction.calls_at(store, versions), seqs, evidence)

@@ -33,10 +33,10 @@ NOTHING = Ahead({})
 
 
 def of_command(store_id: str, command: Command | ToolError) -> Ahead:
-    """Return the findings of a store's rules in the text that a command writes.
+    """Return what the store's rules for sensitive text find in the text that a command will write.
 
-    The result is empty for an edit of a text with fewer than LONG characters. Raises NotTogether in the thread that
-    commits.
+    The result is empty for a text with fewer than LONG characters and, on PostgreSQL, for an edit that writes fewer.
+    Raises NotTogether if another thread than the committer must screen the text.
     """
     if isinstance(command, Create):
         return Ahead(of_text(store_id, None, command.file_text))

@@ -22,10 +22,10 @@ MOST_KEPT = 1024
 
 
 class Lines(Generic[T]):
-    """Jobs that wait for a thread, in one queue per key. The next job is one of the key that used the least time.
+    """Jobs that wait for a thread, in one queue per key. The next job comes from the key that has used the least time.
 
-    A new key starts with the time that a key with constant work would have used by now. The key `None` is for jobs
-    without a key.
+    A key that is new, or had no jobs for a while, counts as if it had used as much time as a key that always has jobs.
+    The key `None` is for jobs without a key.
     """
 
     def __init__(self, *, most_at_once: int | None = None, slow_ones_rest: bool = False) -> None:
@@ -40,8 +40,11 @@ class Lines(Generic[T]):
         self._at_once: Counter[object] = Counter()
         self._had: dict[object, float] = {}
         self._slow: dict[object, float] = {}
-        """{key: the time on the monotonic clock from which on its slow jobs so far have taken at most SLOW_SHARE of the
-        time}."""
+        """{key: the moment, on the monotonic clock, when the key's slow jobs so far amount to at most SLOW_SHARE of
+        the time}.
+
+        Each slow job moves this moment on by the seconds of the job, divided by SLOW_SHARE.
+        """
         self._slow_last: set[object] = set()
         self._resting: dict[object, float] = {}
         """{key: the time on the monotonic clock when the key's rest ends}."""
@@ -178,9 +181,9 @@ class Lines(Generic[T]):
             self._beside.setdefault(whose, deque()).extendleft(reversed(ready))
 
     def withdraw(self, is_late: Callable[[T], bool]) -> list[T]:
-        """Take the jobs for which `is_late` returns True out of the front of each key's queues, and return them.
+        """Remove late jobs from the front of each key's queues, and return them. `is_late` says whether a job is late.
 
-        A job that waits behind one that is not late stays.
+        A late job stays if a job before it in its queue is not late.
         """
         withdrawn: list[T] = []
         with self._lock:
@@ -219,5 +222,9 @@ class Lines(Generic[T]):
         return self._count
 
     def has_place(self, whose: object, most_waiting: int) -> bool:
-        """Return whether one more job may wait: at most `most_waiting` jobs in all, and half as many of one key."""
+        """Return whether one more job of a key may wait.
+
+        At most `most_waiting` jobs may wait in all, and at most half as many of one key. The second bound does not
+        apply to the key None.
+        """
         return self._count < most_waiting and (whose is None or self.waiting(whose) * 2 < most_waiting)
