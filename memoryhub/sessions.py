@@ -65,8 +65,10 @@ class SessionStore(db.SessionStore):
         return True
 
     def give_back(self) -> None:
-        """Remove the mark from the form that this request has spent, so that it can be sent again: the hub failed to do
-        its act."""
+        """Remove the mark from the form that this request has spent, so that the form can be sent again.
+
+        Call this if the hub failed to do the act of the form.
+        """
         form, self.spent = self.spent, ""
         if not form:
             return

@@ -40,9 +40,12 @@ are not the hub's."""
 def kept_secret(variable: str, file_name: str) -> str:
     """Return the value of an environment variable or, without it, the secret in a file of the data directory.
 
-    A start of the hub creates a missing file (mode 0600), unless a restore was interrupted, which has the secret. A
-    command that has no secret gets a random one instead, and MEMORYHUB_ABSENT_SECRETS says why: only the command knows
-    whether it needs the secret, and its code for that.
+    If the file is missing, a start of the hub creates it (mode 0600). If a restore was interrupted, the start does not
+    create it, because the restore has the secret. A start without the secret raises SystemExit.
+
+    A command that only uses a hub never creates the file. Without the secret, it gets a random one, and
+    MEMORYHUB_ABSENT_SECRETS says why. Only the command knows whether it needs the hub's secret, and with which exit
+    code it then ends.
     """
     if value := secret_in(variable):
         return value

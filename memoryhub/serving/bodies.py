@@ -34,8 +34,8 @@ class End(Enum):
 class Body:
     """The body of one request while it is read.
 
-    `length` is the announced length (None: the body comes in chunks). If a body is larger than `most` bytes, one byte
-    more than `most` is kept, so that its reader notices.
+    `length` is the announced length (None: the body comes in chunks). Of a body that is larger than `most` bytes,
+    `most` + 1 bytes are kept, so that the code that uses them notices that the body is too large.
     """
 
     def __init__(self, protocol: Any, length: int | None, most: int) -> None:
@@ -104,10 +104,10 @@ class Body:
         return chunk
 
     async def _ended(self) -> End:
-        """Return how the body ended, after an empty chunk.
+        """Return how the body ended, when an empty chunk has come.
 
-        A body with an announced length is then incomplete. After an incomplete body in chunks, granian sends a second
-        empty chunk.
+        If the length of the body was announced, the body is incomplete. If the body came in chunks, it is complete
+        unless granian sends a second empty chunk.
         """
         if self.length is not None:
             return End.BROKEN

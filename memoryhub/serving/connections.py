@@ -71,8 +71,10 @@ class Connection:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How many connections this process may have, and how many of them one address may have. `trusted` are the proxies
-    in front."""
+    """How many connections this process may have, and how many of them one address may have.
+
+    `trusted` are the addresses and ranges of the trusted proxies, to which the second limit does not apply.
+    """
 
     most: int
     by_address: int
@@ -149,8 +151,8 @@ class Guard:
             pause = max(LOOK_EVERY_WHEN_FULL if crowded else min(LOOK_EVERY, 0.25 + spent * 20), spent * 4)
 
     def look(self, now: float) -> bool:
-        """Close connections that are overdue or too many. Return whether the remaining connections are nearly as many
-        as allowed."""
+        """Close connections that are overdue or too many. Return whether the connections that are not
+        overdue were nearly as many as allowed, or more."""
         seen = self._all(now)
         if self._listened and not seen.listens and not self._closed:
             self._closed = True
@@ -184,8 +186,11 @@ class Guard:
                 yield inode
 
     def _too_many(self, connections: dict[str, Connection]) -> Iterator[str]:
-        """Yield the inodes of connections to close: first those that have been idle longest, then those whose clients
-        have been silent longest."""
+        """Yield the inodes of the connections to close because there are too many.
+
+        Those without an open request or an unread answer are chosen first, and among them those whose clients have been
+        silent longest.
+        """
         groups: defaultdict[str, list[str]] = defaultdict(list)
         for inode, one in connections.items():
             if one.group is not None:
@@ -277,7 +282,7 @@ def _duplicate(number: int, inode: str) -> Iterator[socket.socket]:
 
 
 def _measure(one: Connection, connection: socket.socket, now: float) -> None:
-    """Record how long the client has been silent, and since when sent data has waited for the client to read it.
+    """Record how long the client has been silent, and since when it has not read all the data that it was sent.
 
     If the client read too little for too long, `waiting_since` becomes negative.
     """

@@ -107,7 +107,7 @@ class DjangoSide:
     ) -> bool:
         """Offer a tool call to the committer. Return False if the committer does not take it.
 
-        A call that the committer cannot answer together with others is then offered to the pool.
+        If the committer takes the call but cannot answer it together with others, the call is offered to the pool.
         """
         offered, whose = time.monotonic(), self.whose(environ)
 

@@ -16,7 +16,8 @@ _ENDINGS = ("/export", "/imports/new", "/copy", "/selection", "/erase")
 
 
 def is_heavy(path: str) -> bool:
-    """Return whether a request with a body to this address may ask for an export, an import, an erasure or a table."""
+    """Return whether requests with a body are heavy at this address: they may ask for an export, an import, an erasure
+    or a table."""
     return path.endswith(_ENDINGS) or "/tables/" in path
 
 

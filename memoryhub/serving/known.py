@@ -1,6 +1,7 @@
 """Remembers the keys and the people of recent requests.
 
-The bodies of their next requests are read at once, and each key or person has turns of its own.
+If the key of a request is known, the body is read at once, without a query of the database. When requests wait for a
+thread, each known key and each known person has turns of its own.
 """
 
 import hashlib

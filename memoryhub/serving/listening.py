@@ -12,7 +12,10 @@ from django.core.management.base import CommandError
 
 
 def address_of(host: str, port: int) -> str:
-    """Return an IP address of a host, preferably IPv4: granian resolves no names. Raises CommandError."""
+    """Return an IP address of a host, preferably an IPv4 address. It is needed because granian resolves no names.
+
+    Raises CommandError if the port is not valid, or if the host has no usable address.
+    """
     if not 1 <= port <= 65535:
         raise CommandError(f"{port} is not a port. Name one from 1 to 65535 with --port.")
     try:
@@ -30,10 +33,11 @@ def url_of(host: str, port: int) -> str:
 
 
 def reserve(host: str, port: int) -> socket.socket:
-    """Make sure that no other program serves the port. Raises CommandError.
+    """Make sure that no other program serves the port. Raises CommandError if one does, or if the port cannot be used.
 
-    The reservation ends when the returned socket is closed. On Linux, the socket holds a name in the kernel's abstract
-    namespace until this process and its workers have ended.
+    On Linux, the returned socket holds a name in the kernel's abstract namespace, which reserves the port. The workers
+    inherit the socket. So the reservation ends when this process and its workers have closed it or have ended. On other
+    systems, the port is only checked, and the socket reserves nothing.
     """
     name = socket.socket(socket.AF_UNIX if sys.platform == "linux" else socket.AF_INET)
     try:

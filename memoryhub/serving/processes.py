@@ -18,10 +18,10 @@ KILLED_AFTER = 20
 
 
 class Server(MPServer):
-    """granian's server, but with workers that are always restarted.
+    """granian's server, but after the first STARTED_AFTER seconds it restarts every worker that dies.
 
-    granian itself stops if a worker dies soon after a restart. Here, granian's rule applies only in the first
-    STARTED_AFTER seconds: a hub that cannot start says why and ends.
+    granian itself stops if a worker dies soon after a restart. In the first seconds, this server does the same, so that
+    a hub that cannot start says why and ends.
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:

@@ -1,8 +1,8 @@
 """Divides each request into steps, none of which blocks its thread.
 
-A request that must wait ends its step, and the thread is free for other requests. The thread that has the result which
-the request waits for runs the next step, so no other thread has to be woken. An event loop would have to wake its own
-thread for each step.
+When a request must wait for a result, its step ends, and the thread is free for other requests. The thread that brings
+the result then runs the next step of the request, so no other thread has to be woken. An event loop would have to wake
+its own thread for each step.
 """
 
 import asyncio
@@ -56,8 +56,10 @@ class Loop(asyncio.SelectorEventLoop):
     def call_soon_threadsafe(  # type: ignore[override]
         self, callback: Callable[..., Any], *args: Any, context: Context | None = None
     ) -> asyncio.Handle | None:
-        """Run the first or the next steps of a request at once, in granian's thread. Only granian passes a context
-        here."""
+        """Run the first or the next steps of a request at once, in granian's thread.
+
+        A coroutine with a context is a new request, because only granian passes a context here.
+        """
         if isinstance(callback, Steps):
             callback(*args)
         elif context is not None and asyncio.iscoroutine(args[0]):

@@ -23,9 +23,9 @@ ANYONE = "the person who is asking"
 class Counts(NamedTuple):
     """The numbers in the bar of each page, none higher than MOST (for `notices`: MOST_NOTICES).
 
-    `findings` counts open findings in the stores that the person may see, and `notices` conversations with a notice
-    that the person has not dismissed. `versions` counts unreviewed versions, and `proposals` open proposals, in the
-    stores in which the person decides about them.
+    `findings` is the number of open findings in the stores that the person may see. `notices` is the number of
+    conversations with a notice that the person has not dismissed. `versions` is the number of unreviewed versions about
+    which the person may decide. `proposals` is the number of open proposals about which the person may decide.
     """
 
     findings: int = 0
@@ -59,16 +59,16 @@ def counts_for(user: User | AnonymousUser) -> Counts:
 
 @cache
 def _statement(everywhere: bool) -> tuple[sql.Statement, tuple[object, ...]]:
-    """Return an SQL statement that selects the numbers of Counts, and the values of its placeholders.
+    """Return (the SQL statement that selects the numbers of Counts, the values for its placeholders).
 
-    The value ANYONE is to be replaced by the id of the person.
+    The caller replaces the value ANYONE by the id of the person. `everywhere`: the person is a hub administrator.
     """
     return counted(_counted(User(pk=ANYONE, is_superuser=everywhere)))
 
 
 def _counted(user: User) -> list[QuerySet[Any, Any]]:
-    """Return one query for each field of Counts, in the order of the fields. The number in the field is the number of
-    its rows."""
+    """Return one query for each field of Counts, in the order of the fields. The value of a field is the number of rows
+    that its query selects."""
     stores = MemoryStore.objects.visible_to(user).order_by().values("pk")
     waiting = MemoryVersion.objects.unreviewed()
     if not user.is_superuser:

@@ -41,8 +41,9 @@ def comparison(
     """Return the rows of a table of four columns (unified) or six (split); `mode` says which.
 
     Unified rows have two numbers, a sign and the text. Split rows have a number, a sign and the text for each side.
-    Changes have the ids `change-1`, `change-2` …; in a page's second comparison `diff-2-change-1` …. The first `after`
-    rows are left out. If the other rows do not all fit on the page, the last row links to the next piece at `rest_url`.
+    The ids of the changes are `change-1`, `change-2` …, and in the second comparison of a page `diff-2-change-1` ….
+    The first `after` rows are left out. If the page has no room for all the other rows, the last row links to the next
+    piece at `rest_url`.
 
     The context may have `sides` (the pages of the two texts), `heads` (a row above each unified change), and `lined`
     (HTML for each unified line); see `web.common.versions.comparisons`.
@@ -77,8 +78,11 @@ def next_piece(context: template.Context) -> int:
 
 
 def _in_room(page: dict[str, Any], frame: "_Frame", rows: Iterable[str], rest_url: str, after: int) -> Iterator[str]:
-    """Yield the rows after the first `after`, until the HTML of the page's tables reaches MOST_BYTES; then a row that
-    says what is not shown."""
+    """Yield the rows without the first `after` rows, until the HTML of the page's tables reaches MOST_BYTES.
+
+    If rows at the end are left out, the last row says which lines are missing. If `after` is not 0, the first row links
+    to the beginning.
+    """
     left: int = page.get("_comparison_room", MOST_BYTES)
     if after:
         yield _before(frame, rest_url)
@@ -104,8 +108,8 @@ def _before(frame: "_Frame", rest_url: str) -> str:
 def _rest(frame: "_Frame", rest_url: str, after: int) -> str:
     """Return the row that says which lines do not fit on the page.
 
-    It links to the next piece, whose first row is the row number `after`; without a `rest_url`, it links to the new
-    text.
+    The row links to the next piece, in which the first `after` rows are left out. Without a `rest_url`, it links to the
+    new text.
     """
     diff = frame.diff
     words = _("Not shown here: lines %(old)s to %(old_last)s before, lines %(new)s to %(new_last)s after.") % {
@@ -186,10 +190,9 @@ class _Frame:
         return f' id="{self.prefix}{self.position}"', self._jumps()
 
     def body(self, changes: bool) -> str:
-        """Return HTML that ends a body of the table and starts the next one, where a change begins or ends; elsewhere
-        "".
+        """If a change begins or ends before the next row, return HTML that ends a body of the table and starts another.
 
-        `changes`: the next row belongs to a change.
+        Otherwise, or without `heads`, return "". `changes` is whether the next row belongs to a change.
         """
         if self.heads is None or changes == self.in_change:
             return ""
@@ -239,8 +242,11 @@ class _Frame:
         return _text(spans, mark, url) + "".join(map(label, beside))
 
     def _end_differs(self, number: int | None, last: int) -> bool:
-        """Return whether line `number` is the last line of its text (`last`), and only one of the two texts ends with a
-        line feed."""
+        """Return whether line `number` is the last line of its text, and only one of the two texts ends with a line
+        feed.
+
+        `last` is the number of the last line. If one of the texts is empty, return False.
+        """
         diff = self.diff
         return number == last and diff.old_no_newline != diff.new_no_newline and min(diff.old_lines, diff.new_lines) > 0
 
@@ -337,7 +343,10 @@ def _text(spans: tuple[Span, ...], mark: str, url: str = "") -> str:
 
 
 def _span(span: Span, text: str, mark: str) -> str:
-    """Return `text`, which is the span or its beginning, as HTML. A marked span is in an element `mark`."""
+    """Return `text`, which is the span's text or a piece of it, as HTML.
+
+    If the span is marked, the HTML is in an element with the name `mark`.
+    """
     html = to_html(text, show_whitespace=span.marked and span.text.isspace())
     return f"<{mark}>{html}</{mark}>" if span.marked else html
 

@@ -13,7 +13,7 @@ register = template.Library()
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The URL of a section on the page of its document, the URL of the section alone, and its title."""
+    """A section of the guide: `url` leads to the section in its whole document, `part_url` to the section alone."""
 
     url: str
     part_url: str

@@ -24,9 +24,9 @@ def kept_of(memory: Memory) -> Kept:
 
 @register.simple_tag
 def holds_over(store: MemoryStore, path: str, memory: str = "") -> list[Hold]:
-    """Return a list of the legal hold and the pin that keep the directory `path`, or the memory with the id `memory`.
+    """Return the legal hold and the pin that keep the directory `path`, or the memory with the id `memory`.
 
-    The list lacks what does not exist, so it may be empty.
+    The list contains both, one of them or nothing, depending on which exist.
     """
     return retention_due.over(store.pk, memory, path, timezone.now())
 

@@ -137,11 +137,15 @@ class Erasing:
         self.evidence.of_version(version)
 
     def _findings_in_paths(self, memories: Iterable[str]) -> None:
-        """Resolve all findings in the paths of these memories. A path that each of them has or had is masked."""
+        """Follow the findings in the paths of these memories. A path that each of them has or had is masked."""
+        store = self.store.store
         for part in in_parts(sorted(memories)):
-            end_findings(
-                self.store, list(Finding.objects.filter(store_id=self.store.store, memory_id__in=part, in_path=True))
-            )
+            found = list(Finding.objects.filter(store_id=store, memory_id__in=part, in_path=True))
+            versions = MemoryVersion.objects.among(store, {finding.version_id for finding in found})
+            at = {version.pk: version.path or "" for version in versions}
+            for finding in found:
+                path = at.get(finding.version_id, "")
+                self._follow(finding, path, self.terms.masked_path(path))
 
     def _findings(self, text: MemoryText, content: str) -> None:
         """Resolve the findings whose value is no longer in a text, and store the new positions of the text's other
@@ -149,14 +153,17 @@ class Erasing:
         versions = MemoryVersion.objects.filter(store_id=text.store_id, memory_id=text.memory_id, text_id=text.pk)
         found = Finding.objects.of_memory(text.store_id, text.memory_id).filter(version_id__in=versions.values("pk"))
         for finding in found.filter(in_path=False):
-            value = text.content[finding.start : finding.end]
-            start = content.find(value)
-            if start >= 0:
-                Finding.objects.of_store(text.store_id).filter(pk=finding.pk).update(
-                    start=start, end=start + len(value)
-                )
-                continue
+            self._follow(finding, text.content, content)
+
+    def _follow(self, finding: Finding, before: str, after: str) -> None:
+        """Store where a finding is in the masked text or path `after`, or resolve it if its value is not there."""
+        value = before[finding.start : finding.end]
+        start = after.find(value) if value else -1
+        if start < 0:
             end_findings(self.store, [finding])
+        else:
+            of_store = Finding.objects.of_store(self.store.store)
+            of_store.filter(pk=finding.pk).update(start=start, end=start + len(value))
 
     # -------------------------------------------------------------------------------------------- other rows
 

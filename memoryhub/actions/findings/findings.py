@@ -202,9 +202,9 @@ def note(
 ) -> None:
     """Record the flagged spans of a version. Call it before the version's entry is written. Raises NeedsReason.
 
-    Findings that are open already do not change. A resolved finding gets the new version and position, and `settling`
-    opens it again. With `returns` (a restore or an undo), a resolved finding keeps its old version and position if the
-    old version still has the value.
+    If a value has an open or dismissed finding, this finding does not change. If its finding is resolved, `settling`
+    opens it again, and it gets the new version and position. With `returns` (a restore or an undo), it keeps its old
+    version and position if the old version still has the value.
     """
     spans = recorded(screened.flagged, screened.text)
     found = [_row(store, memory_id, version_id, span, screened.text) for span in spans]
@@ -272,7 +272,7 @@ def _write(
 
 
 def _with_text(store: Tree, ids: Collection[str]) -> frozenset[str]:
-    """Return the ids of the findings whose version still has the text or path with the value."""
+    """Return the ids of the findings whose version still has the text (or the path) that contains the value."""
     found: set[str] = set()
     for part in in_parts(sorted(ids)):
         rows = Finding.objects.of_store(store.store).filter(pk__in=part).values_list("pk", "version_id", "in_path")

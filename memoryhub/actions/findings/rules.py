@@ -56,7 +56,11 @@ def _checked(rules: Mapping[str, str]) -> dict[str, str]:
 
 
 def _record_of(before: Mapping[str, str], after: Mapping[str, str], above: Mapping[str, str]) -> Record:
-    """Return the record of a change. `above` are the rules for kinds without a rule in `before` or `after`."""
+    """Return the record of a change of rules.
+
+    `above` are the hub's rules: they apply to a kind for which a store has no rule. If the hub's rules themselves
+    change, `above` is empty.
+    """
     changed = {kind for kind in {*before, *after} if before.get(kind) != after.get(kind)}
     built_in = {kind: KINDS[kind].default.value for kind in changed if kind in KINDS}
     defaults = {kind: above.get(kind, built_in.get(kind)) for kind in sorted(changed - (set(before) & set(after)))}

@@ -1,4 +1,4 @@
-"""Scans: each searches every text and path that a store has ever had for some kinds of sensitive values.
+"""Scans search the texts and paths of all versions in a store for some kinds of sensitive values.
 
 A scan reads the versions memory by memory, the oldest first, in short steps.
 """
@@ -153,9 +153,9 @@ def _place(position: str) -> tuple[str, int]:
 
 
 def _next(store_id: str, memory: str, number: int) -> list[_Version]:
-    """Return the versions after version `number` of the memory `memory`, sorted by memory and number.
+    """Return the versions of `memory` after version `number`, then the versions of the memories with higher ids.
 
-    There are at most STEP_VERSIONS, with at most STEP_BYTES together, but at least one if any is left.
+    At most STEP_VERSIONS are returned, with at most STEP_BYTES in total. A single version may be larger.
     """
     fields = ("pk", "memory_id", "number", "path", "text_id", "size", "redacted_seq")
     after = Q(memory_id__gt=memory) | Q(memory_id=memory, number__gt=number)

@@ -32,7 +32,9 @@ class Ahead:
     clean: Clean
 
     def holds(self, store: Tree, undone: Collection[str] | None) -> bool:
-        """Return whether the plan would be the same if it was made now, in the locked store. Free paths may differ.
+        """Return whether the plan would be the same if it was made now, in the locked store.
+
+        A path that the plan needs may be taken by now: this is not checked.
 
         `undone` are the versions that the plan undoes (None: the plan is about every memory).
         """

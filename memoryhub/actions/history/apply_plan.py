@@ -108,9 +108,9 @@ def undo(
     """Undo versions by the plan with this digest. Raises the same errors as `restore`.
 
     Undone versions that awaited review become reverted, and so do later versions that a choice drops. The same entry
-    flags the memories of the versions `flagged`. `told` is added to the entry's input and names the undone session or
-    entry. If an undo is undone, its flags are removed. If `reopens` is True, the versions that the undone undo reverted
-    then await review again.
+    flags the memories of the versions `flagged`. `told` names the undone session or entry, and is added to the entry's
+    input. If an earlier undo is undone, its flags are removed, and with `reopens`, the versions that it reverted await
+    review again.
     """
     before = ahead.planned(store_id, lambda: undo_plan(store_id, versions))
     with tree.locked(store_id, act) as store:
@@ -138,7 +138,7 @@ def carry_out(
     """Apply a plan that undoes versions, as `undo` does, in a locked store.
 
     `emptied` are versions of which no line is left after the plan: they become reverted too if they awaited review. The
-    entry names `memory` and its new version or, without `memory`, the only memory that gets a version.
+    entry names `memory` and its new version. If `memory` is None and only one memory gets a version, it names that one.
     """
     kept = apply(store, as_shown(plan, digest), choices)
     cancelled = (change.cancelled for change in plan.changes if change.memory not in kept)

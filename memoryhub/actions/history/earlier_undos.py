@@ -1,8 +1,8 @@
 """Keeps earlier undos in force when a memory's history is replayed for another undo.
 
-A replay treats an earlier undo as a usual edit, so a line of an undone version can come back. Therefore, the history is
-also replayed without the earlier undos, and without the versions that these undid. This is done only if a replay
-without exactly these undos and versions results in the memory's current text.
+A replay treats an earlier undo as a usual edit, so a line of a version that it undid can come back. Therefore, the
+history is replayed once more, without the earlier undos and the versions that they undid. The result is used only after
+a check: the same replay, but without the new undo, has to result in the memory's current text.
 """
 
 from collections.abc import Collection, Mapping, Sequence, Set
@@ -29,7 +29,8 @@ def with_earlier_undos(
     """Return the history of a memory without `versions`, and without the versions that earlier undos took back.
 
     `told` is the memory's replay from the first of `versions` on: `steps` are the replayed versions, `base` is the
-    version before them, and `taken` are the undos among them. Without earlier undos, return `told` itself."""
+    version before them, and `taken` are the undos among them. Return `told` itself if there are no earlier undos, if
+    they change nothing, or if a replay without them is not possible."""
     memory, work = told.memory, told.work
     undos = _undos(steps, taken)
     if not undos.keys() - versions:
@@ -82,10 +83,9 @@ def _numbers(memory: Memory, undos: Undos, steps: Sequence[MemoryVersion]) -> li
 
 
 def _not_in_force(undos: Undos, gone: Set[str]) -> frozenset[str]:
-    """Return the versions that a replay skips: `gone`, the versions that `undos` made, and the versions that they
-    undid.
+    """Return the versions that a replay skips: `gone`, those that `undos` made, and those that undos in force undid.
 
-    An undo that is itself among these versions skips nothing.
+    An undo is not in force if its version is in `gone`, or if a later undo in force undid it.
     """
     found = set(gone)
     for undo in reversed(list(undos)):

@@ -1,4 +1,4 @@
-"""Lists the names that a directory contained right after an entry, by index searches from name to name."""
+"""Lists the names that a directory contained right after an entry. Each name is found by one search in an index."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -20,9 +20,9 @@ THERE, UNKNOWN = "there", "unknown"
 class Name(NamedTuple):
     """A name in a directory. `place` is the first path with this name: a memory's path, or a path in a subdirectory.
 
-    `was` is the id of the memory's version after the entry (None: no memory). For a subdirectory, `was` is THERE or
-    None, or UNKNOWN if the first LOOK versions did not decide. `step` is the number of names that the search has seen
-    so far.
+    For a memory's path, `was` is the id of the version right after the entry (None: there was no memory). For a
+    subdirectory, `was` is THERE if it contained a memory, and None if not. It is UNKNOWN if the first LOOK versions
+    contain no such memory, and there are more versions. `step` is the number of names that the search has seen so far.
     """
 
     place: str

@@ -99,7 +99,7 @@ def _note_text(history: History, now: State) -> None:
 
 
 def _repeat(history: History, now: State) -> None:
-    """Apply a version by someone else to `left`, the history without the undone versions."""
+    """Apply a version that is not undone to `left`, the history without the undone versions."""
     left, real = history.left, history.real
     if not now.is_there:
         history.left_is_there = False

@@ -39,9 +39,9 @@ def revert(store_id: str, version_id: str, act: Act) -> decisions.Done:
 
 
 def revert_many(store_id: str, versions: Sequence[str], act: Act) -> tuple[decisions.Done | None, int]:
-    """Revert those of the versions that still await review. Return (result, number left).
+    """Revert the versions that still await review, except in memories in which a person has to choose.
 
-    The result is None if nothing was reverted. The number left counts the versions for which a person has to choose.
+    Return (result, number of versions left out for this reason). The result is None if nothing was reverted.
     """
     with tree.locked(store_id, act) as store:
         waiting = dict(_waiting(store_id, versions))
@@ -83,10 +83,10 @@ def _revert(store: Tree, versions: Sequence[str], plan: Plan) -> decisions.Done:
 def take_back(store_id: str, seq: int, act: Act, *, only: str = "") -> int | None:
     """Take back the decision of entry `seq`: the versions that it approved or reverted await review again.
 
-    With `only`, the decision is taken back only for this version (an approval), or only for this version's memory (a
-    reversal). Return the seq of the last entry that this function wrote. Return None if others have decided since, or
-    if the entry is no such decision. Raises ToolError, and NeedsChoice if later changes overlap with what a revert
-    made.
+    `only` is the id of a version: an approval is taken back only for this version, and a reversal only for the memory
+    of this version. Return the seq of the last entry that this function wrote. Return None if others have decided
+    since, or if the entry is neither an approval nor a reversal. Raises NeedsChoice if later changes overlap with a
+    version that the reversal wrote; also raises ToolError.
     """
     act = act._replace(group=act.group or ids.new_id(ids.GROUP, act.at))
     with writing():

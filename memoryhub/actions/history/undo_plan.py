@@ -43,11 +43,10 @@ def entry_versions(store_id: str, *seqs: int) -> list[str]:
 
 
 def undo_plan(store_id: str, versions: Collection[str]) -> Plan:
-    """Return the plan that undoes these versions. Where possible, later changes by others are kept. Raises
-    plans.TooMuch.
+    """Return the plan that undoes these versions. Raises plans.TooMuch.
 
-    If later changes overlap with the same lines, KEEP is proposed. APPLY then keeps the later lines and undoes the
-    other changes; BEFORE drops the later lines.
+    Where possible, later changes by others are kept. If lines of the undone versions were changed later, KEEP is
+    proposed. APPLY then leaves these lines as they are and undoes the rest; BEFORE drops all later changes.
     """
     with snapshot():
         return plans.made(store_id, _changes(store_id, frozenset(versions)))
@@ -68,9 +67,9 @@ def _changes(store_id: str, versions: frozenset[str]) -> Iterator[Change]:
 
 
 def _near(store_id: str, firsts: Mapping[str, int]) -> Iterator[list[Memory]]:
-    """Yield lists of memories.
+    """Yield lists of memories whose histories are loaded together.
 
-    The histories of one list are loaded together, with at most MOST_READ versions if it has several memories.
+    A list has one memory, or several memories with at most MOST_READ versions in total.
     """
     few, count = list[Memory](), 0
     for part in in_parts(sorted(firsts, key=lambda memory: (firsts[memory], memory))):

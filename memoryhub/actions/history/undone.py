@@ -90,9 +90,9 @@ def by_people(steps: Iterable[MemoryVersion]) -> list[MemoryVersion]:
 def without_cancelled(steps: Sequence[MemoryVersion], undone: frozenset[str], taken: Taken) -> frozenset[str]:
     """Return the ids of the versions to skip when a memory's `steps` are replayed without the `undone` versions.
 
-    `steps` are the memory's versions from the first undone one, and `taken` are the undos among them. A version whose
-    undo was itself undone is in force again. If such a version is undone now, the versions of both earlier undos are
-    skipped too.
+    `steps` are the memory's versions from the first undone one, and `taken` are the undos among them. For example,
+    version 2 undid version 1, and version 3 undid version 2, so version 1 is in force again. If version 1 is among the
+    `undone` versions, versions 2 and 3 are skipped too.
     """
     here = {step.pk for step in steps}
     undos = {
@@ -149,7 +149,8 @@ def undoing(store_id: str, seqs: Collection[int]) -> dict[int, Undoing]:
 def undone_in_force(store_id: str, versions: Mapping[str, str], after: int) -> dict[str, int]:
     """Return {version id: seq of the undo in force that undid the version}. Only undos after the entry `after` count.
 
-    `versions` is {version id: memory id}; all versions of these memories are checked.
+    `versions` is {version id: memory id}. The result has the undone ones among them, and also undone versions that
+    people wrote in these memories after the entry `after`.
     """
     here, steps = dict(versions), list[tuple[str, int, str]]()
     for memories in in_parts(sorted(set(versions.values()))):
@@ -164,10 +165,10 @@ def undone_in_force(store_id: str, versions: Mapping[str, str], after: int) -> d
 
 
 def _removed(store_id: str, gone: Mapping[int, Collection[int]]) -> dict[int, list[bool]]:
-    """Return {seq of an entry: for each of its versions that was removed since then, whether it is undone}.
+    """Return {seq of an entry: a list of bools}. Each bool says whether a removed version of the entry is undone.
 
-    Only memories that still exist count. `gone` is {seq of the entry: seqs of the undos of its other versions}: a
-    removed version is undone if one of these undos also changed its memory.
+    Versions of memories that no longer exist are left out. `gone` is {seq of the entry: seqs of the undos of its other
+    versions}. A removed version is undone if one of these undos also changed its memory.
     """
     removed = Redaction.objects.of_chain(store_id).removed()
     found: dict[int, list[bool]] = {seq: [] for seq in gone}
@@ -190,10 +191,10 @@ def _removed(store_id: str, gone: Mapping[int, Collection[int]]) -> dict[int, li
 
 @dataclass(frozen=True, slots=True)
 class Consequences:
-    """The effects of an undo on other versions. `versions` are all versions that are not in force after it.
+    """The effects of an undo. `versions` are all versions that are not in force after it.
 
-    `undos` describes earlier undos that this one undoes: {seq: the memories in which the earlier undo stays in force}.
-    In other memories, the versions that the earlier undo reverted await review again.
+    `undos` are the earlier undos that it undoes: {seq of the earlier undo: the memories in which it stays in force}. In
+    other memories, the versions that the earlier undo reverted await review again.
     """
 
     versions: frozenset[str]
@@ -201,9 +202,10 @@ class Consequences:
 
 
 def consequences(store_id: str, versions: Collection[str], kept: Collection[str]) -> Consequences:
-    """Return the consequences of undoing these versions, except versions of the `kept` memories.
+    """Return the consequences of undoing these versions. In the `kept` memories, no undo is undone.
 
-    If an undo is undone in a memory, the versions that it undid there are in force again.
+    If an undo is undone in a memory, the versions that it undid there are in force again. The result has all given
+    versions, also those of the `kept` memories.
     """
     out, undos, level, goes_out = set(versions), dict[int, frozenset[str]](), set(versions), True
     while level:

@@ -29,7 +29,7 @@ def of(user: User) -> MailChoice:
 
 
 def wants(user: User, kind: str) -> bool:
-    """Return whether a person wants messages of this kind. `kind` is one of those in `ENDED`."""
+    """Return whether a person wants messages of this kind. `kind` is a key of `ENDED`."""
     choice = of(user)
     if kind == MailKind.DIGEST:
         return choice.digest != Digest.OFF
@@ -56,7 +56,7 @@ def save(user: User, wanted: Mapping[str, Any], *, at: datetime) -> None:
 
 
 def link_to_end(user: User, kind: str) -> str:
-    """Return the token of a link that ends messages of this kind for a person, without signing in."""
+    """Return the token of a link with which a person can end messages of this kind. The link needs no sign-in."""
     return Signer(salt=_SALT).sign(f"{user.pk}-{kind}")
 
 

@@ -135,7 +135,7 @@ def caller_of_digest(digest: str, store_id: str, at: datetime) -> Caller | None:
 def digest_of_input(input: Mapping[str, Any]) -> str:
     """Return a keyed digest of an input. A repeated input has the same digest.
 
-    The order of names, and names that the hub ignores, do not matter.
+    The order of the parameters does not matter. Parameters that are None or that the hub ignores do not count.
     """
     return _keyed(hashlib.sha256(_canonical(meant(input)).encode()).hexdigest())
 
@@ -188,7 +188,10 @@ def locked_call(
     counts: int,
     known: Ahead = ahead.NOTHING,
 ) -> Outcome | NotRun | TokenReused:
-    """Run the call. Refusals are returned, not raised: an exception would repeat all calls of the same commit."""
+    """Run the call.
+
+    Refusals are returned, not raised: several calls share one commit, and an exception would run all of them again.
+    """
     with writing():
         sql.ask_ahead(questions.of_call(store_id, command, session, act))
         store = tree.lock(store_id, act)
@@ -251,7 +254,11 @@ def _deliver_notes(store: tree.Tree, record: Record, first: int | None) -> None:
 
 
 def _whole(store: tree.Tree, command: Command | ToolError, answer: str, input: Mapping[str, Any]) -> str:
-    """Return the first answer of a repeated call in full, although the audit keeps only a part of a long quotation."""
+    """Return the full answer of a repeated call. `answer` is the answer that the audit has stored.
+
+    If the answer quotes a long text of the input, the audit stores only a part of the quotation. The missing part is
+    taken from `command` or `input`.
+    """
     if isinstance(command, ToolError) and keeping.is_cut(answer):
         return store.ruling.masked(command.message)
     quoted = store.ruling.masked_in(input.get("old_str"))
@@ -268,7 +275,10 @@ def count(store: tree.Tree, key: str, counts: int) -> int | NotRun | None:
 
 
 def _window(store: tree.Tree, key: str, counts: int) -> limits.Window | NotRun | None:
-    """Return the window with `counts` more calls of the key, a refusal, or None if there is no limit."""
+    """Return the window of the key's calls, with `counts` more calls in it, or a refusal.
+
+    None if there is no limit, or if `counts` is 0.
+    """
     row = remembered.read(lambda: sql.one(sql.CALLS, store.store, key), "calls", store.store, key)
     # Every call comes here, and as the store is locked, the key cannot be revoked later.
     if row is None:

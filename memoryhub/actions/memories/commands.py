@@ -75,7 +75,10 @@ def _view_what_is_seen(store: Tree, command: View) -> Record:
 
 
 def create(store: Tree, command: Create) -> Record:
-    """Create a memory. Raises ToolError if the path is taken, unless the store allows overwriting."""
+    """Create a memory or, if the store allows overwriting, give the memory at the path the new text.
+
+    Raises ToolError if the path is otherwise taken.
+    """
     tree.require_active(store)
     memory = tree.memory_at(store, command.path)
     if memory and store.overwrite:
@@ -218,9 +221,10 @@ def refusal(error: ToolError, command: str | None, path: str | None, new_path: s
 
 
 def require_place(store: Tree, path: str, sentence: Callable[[str, str], str]) -> str | None:
-    """Raise ToolError if a memory blocks `path` (see `tree.memory_above`). `sentence(path, above)` returns the message.
+    """Raise ToolError if a memory blocks `path` (see `tree.memory_above`).
 
-    If the memory is hidden from the agent, the message is the same as for a refusal by a path rule. Return the id of
+    `sentence(path, path of the blocking memory)` returns the message. If the blocking memory is hidden from the agent,
+    the message is the same as for a refusal by a path rule. Return the id of
     the directory that contains `path`; None if it does not exist yet.
     """
     directory = tree.directory_of(store, path)

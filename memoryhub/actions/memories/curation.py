@@ -1,7 +1,7 @@
 """The acts of people on memories: create, edit, rename, delete and restore.
 
-Each act has one audit entry, and may have a note. Every function raises ToolError, before any write, or Conflict if
-someone else has changed the memory.
+Each act has one audit entry, and may have a note. An act that is refused raises ToolError, before any write. If someone
+else has changed the memory, Conflict is raised.
 """
 
 from collections.abc import Mapping
@@ -64,8 +64,8 @@ def by_hand(
 ) -> tuple[Record, Done | None]:
     """Perform a command of the memory tool, typed by a person. Return its record and the result of the act.
 
-    The record has the tool's answer. The result is None for a view, which has no entry. Raises ToolError with the
-    answer of the tool, and NeedsReason.
+    The record has the tool's answer. The result is None for a view, which has no entry. Raises ToolError, whose message
+    is the tool's answer, if the command is refused; NeedsReason if flagged text has no reason (`override`).
     """
     command = parse(input)
     with tree.locked(store_id, act) as store:
@@ -119,7 +119,7 @@ def edit(
 
 
 def _told_of_merge(store: Tree, memory: StoredMemory, merged: Merged | None) -> dict[str, object]:
-    """Return the part of the entry's input that describes a merge; empty without a merge of this memory."""
+    """Return the part of the entry's input that describes a merge; {} if no versions of this memory were merged."""
     if merged is None:
         return {}
     named = {merged.opened, merged.theirs}
@@ -153,7 +153,7 @@ def delete(store_id: str, path: str, act: Act, *, memory_id: str | None = None) 
 
 
 def restore(store_id: str, version_id: str, act: Act, *, path: str | None = None) -> Done:
-    """Make an earlier version the newest again, as a new version. A deleted memory leaves the trash.
+    """Give a memory the text of an earlier version, unless it has that text already. A deleted memory leaves the trash.
 
     The deleted memory goes to `path` or, if that is None, to the version's path. Raises ToolError if that path is
     taken.

@@ -1,6 +1,7 @@
-"""Masks kept-out values in the audit entry of a call: in its input, its error, and the paths of a refused call.
+"""Masks kept-out values in the audit entry of a call: in its input, and in its answer if that is an error.
 
-The store's rules for sensitive text mask or block a kept-out value, so that it is stored nowhere.
+A kept-out value is one that the store's rules for sensitive text mask or block, so that it is stored nowhere. A path
+of a refused call that contains such a value is left out of the entry.
 """
 
 from collections.abc import Mapping, Sequence
@@ -90,9 +91,9 @@ def _without_paths(store: Tree, record: Record) -> Record:
 
 
 def _without(kept_out: Sequence[tuple[str, str]], text: str) -> str:
-    """Mask the values in `kept_out` in a text, which is a passage of a longer text.
+    """Return a passage of a longer text, with the values `kept_out` masked.
 
-    The passage may contain a whole value, begin or end with a part of one, or be such a part.
+    The passage may contain a whole value, or only a part of one: at its beginning, at its end, or as the whole passage.
     """
     for kind, value in kept_out:
         sign = f"[redacted:{kind}]"

@@ -1,4 +1,4 @@
-"""The reads of a key in a memory's past: the list of its versions, and their texts. Each read has an entry."""
+"""Reads a memory's past for an agent: the list of its versions, and their texts. Each read has an entry."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,9 +23,9 @@ AT_ONCE = 200
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """A page of a memory's versions, newest first, with the entries that made them, by seq.
+    """A page of a memory's versions, newest first. `entries` has the audit entries that made them, by seq.
 
-    `goes_on` is the `before` of the next page; None if this is the last page.
+    To get the next page, call `history` with `before=goes_on`. On the last page, `goes_on` is None.
     """
 
     memory: Memory
@@ -89,7 +89,10 @@ def _versions(memory: Memory, limit: int, before: int | None, sight: Sight | Non
 
 
 def newest_seen(versions: MemoryVersionQuerySet, sight: Sight | None, most: int) -> list[MemoryVersion]:
-    """Return the newest of a memory's versions that an actor with this `sight` sees (None: all), at most `most`."""
+    """Return the newest of a memory's versions that an actor with this sight sees, at most `most` versions.
+
+    If `sight` is None, the actor sees all versions.
+    """
     newest = versions.newest()
     if sight is None:
         return list(newest[:most])

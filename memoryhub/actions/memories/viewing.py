@@ -52,8 +52,8 @@ def periods(store: MemoryStore) -> list[Period]:
 def note(store_id: str, page: str, shown: Mapping[str, Collection[str]], act: Act) -> None:
     """Write one entry: the person, the page, and the memories and versions that it showed.
 
-    `shown` is {memory: versions}. The same view of the same person is recorded only once within AGAIN. Raises
-    tree.NoSuchStore.
+    `shown` is {memory: versions}. If the person sees the same page with the same texts again within AGAIN, this is not
+    recorded. Raises tree.NoSuchStore.
     """
     # A view of a throw-away copy belongs to the original's chain: the audit of a copy is deleted with the copy.
     copied = MemoryStore.present.filter(pk=store_id).values_list("copy_of", flat=True).first()

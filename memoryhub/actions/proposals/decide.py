@@ -120,8 +120,9 @@ def reopen(store_id: str, number: int, act: Act) -> int:
 def take_back(store_id: str, seq: int, act: Act) -> int | None:
     """Take back the decision of entry `seq`: undo its merge, and open the proposal again.
 
-    Return the seq of the new entry; None if no decision of that entry is in force. Raises ToolError, and NeedsChoice if
-    later changes overlap with the merge.
+    Return the seq of the new entry; None if no decision of that entry is in force. Raises ToolError if the undo or the
+    opening is refused; NeedsChoice if a person has to choose first, for example because later changes overlap with the
+    merge.
     """
     with writing():
         tree.lock(store_id, act)
@@ -151,7 +152,11 @@ def seen_of(proposal: Proposal) -> str:
 
 
 def _replaced(changes: Iterable[Change], merged: Collection[str]) -> dict[str, object]:
-    """Return a part of the entry's input: the changes of merged memories that later changes replaced."""
+    """Return the part of the entry's input that names replaced changes.
+
+    A change is replaced, completely or in part, by a later change of the same proposal. Only changes of memories in
+    `merged` are named.
+    """
     chosen = [change for change in changes if change.memory in merged]
     lists = {
         "replaced": [name for change in chosen for name in change.replaced],

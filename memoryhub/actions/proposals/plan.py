@@ -23,9 +23,9 @@ _OVER = (Choice.KEEP, Choice.BEFORE)
 def proposal_plan(proposal: Proposal, work: Work | None = None) -> Plan:
     """Return the plan that merges a proposal into the current memories.
 
-    In a conflict, BEFORE prefers the proposed change to newer changes. A change can only be refused, not merged, if a
-    text that it needs or proposes no longer exists. The same applies if its merge would take more than PLAN_WORK or
-    than the rest of `work`. A change that its memory already has is left out.
+    A change that its memory already has is left out. In a conflict, a person can choose BEFORE: then the proposed
+    change is made in place of newer changes. A change can only be refused, not merged, if a text that it needs or
+    proposes no longer exists, or if its merge would take more than the rest of `work` (None: of PLAN_WORK).
     """
     with snapshot():
         changes = list(ProposedChange.objects.of_proposal(proposal))
@@ -105,9 +105,9 @@ def _text_of(memory: Memory) -> str:
 
 
 def _merged(now: str, size: int, wishes: Sequence[Wish], work: Work) -> tuple[Joined, Merge] | None:
-    """Join several wishes into one.
+    """Join the wishes (see `Wish`) into one, and merge it with the current text `now`.
 
-    Return the joined wish and its merge with the current text; None if this takes too much work.
+    Return the joined wish and the merge; None if this takes too much work.
     """
     if not work.opens(sum(cost_of_matching(*wish) for wish in wishes) + size // 64):
         return None
@@ -121,7 +121,7 @@ def _merged(now: str, size: int, wishes: Sequence[Wish], work: Work) -> tuple[Jo
 def _place(now: State, steps: Sequence[ProposedChange]) -> tuple[str, bool]:
     """Return the path that the memory would get, and whether someone moved it elsewhere.
 
-    "Elsewhere" is neither the old nor the new path of the last proposed move.
+    It was moved elsewhere if its current path is neither the old nor the new path of the last proposed move.
     """
     moves = [step for step in steps if step.new_path is not None]
     if moves:

@@ -14,8 +14,8 @@ from memoryhub.pure.text.hunks import hunks, with_some
 class Parts:
     """A person's changes to proposed texts. `left_out` is {memory: the numbers of the hunks that are not to be merged}.
 
-    The numbers are those of `hunks`. `texts` is {memory: the text that the person wrote instead}; for these memories,
-    `left_out` is ignored.
+    The first hunk that `hunks` returns has the number 1. `texts` is {memory: the text that the person wrote instead};
+    for these memories, `left_out` is ignored.
     """
 
     left_out: Mapping[str, Collection[int]] = field(default_factory=dict)
@@ -125,7 +125,7 @@ def may_select(change: Change) -> bool:
 
 
 def offered(change: Change) -> State:
-    """Return the proposed state of a memory; in a conflict, the state after the choice BEFORE."""
+    """Return the proposed state of a memory. In a conflict this is `before`, because `then` is the current state."""
     return change.before if change.before is not None and change.then.same(change.now) else change.then
 
 

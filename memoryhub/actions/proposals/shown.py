@@ -1,4 +1,4 @@
-"""Describes, in an agent's view of a path, the changes there that the agent has proposed and that still wait.
+"""When an agent views a path, describes the changes that this agent has proposed there and that still wait.
 
 This is only for stores with the setting `shows_proposed`. The description is not a part of the viewed text, and is
 stored nowhere.

@@ -58,8 +58,8 @@ def is_removed(steps: Sequence[ProposedChange]) -> bool:
 def wishes_of(steps: Sequence[ProposedChange], bases: Bases) -> dict[str, Wish]:
     """Return {id of a change: the text that it asks for, with the text on which it is based}.
 
-    Changes of texts that no longer exist are left out. If the newest change restores a deleted memory, the result has
-    only that change. Older restores are left out.
+    A change is left out if the text on which it is based no longer exists. If the last change of the text restores a
+    deleted memory, only this change is returned. Otherwise, all changes that restore the memory are left out.
     """
     asked = [step for step in steps if step.content is not None]
     if asked and asked[-1].base in bases.deletions:
@@ -100,7 +100,10 @@ def _fates_of_text(wishes: Mapping[str, Wish], joined: Joined | None) -> Iterato
 def _fates(
     step: ProposedChange, last: ProposedChange, last_path: str | None, text: Mapping[str, _Fate]
 ) -> Iterator[_Fate]:
-    """Yield what became of each part of one change: the deletion, or the new path and the new text."""
+    """Yield, for each part of one change, whether it is kept, cut or replaced in the end.
+
+    A deletion has one part. The parts of another change are its new path and its new text, if it has them.
+    """
     if step.deletes or last.deletes:
         yield _Fate.KEPT if step.deletes and last.deletes else _Fate.REPLACED
     elif step.memory is None:

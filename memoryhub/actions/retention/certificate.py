@@ -1,7 +1,7 @@
 """Certificates of retention. They show that nothing is left which a store's policies should have removed.
 
-Overdue items are counted with the code of the runs. As a second proof, without this code, the times of the oldest data
-are read from the rows.
+Overdue items are counted by the same code that removes them in a run. There is a second proof that does not use this
+code: the times of the oldest data, read from the rows.
 """
 
 from collections import Counter
@@ -101,8 +101,8 @@ def _left(store_id: str, chooser: Chooser) -> int:
 def _oldest(store_id: str, chooser: Chooser) -> dict[str, dict[str, Any]]:
     """Return {policy: {"memories": number of memories to which it applies, "oldest": times}}.
 
-    `times` are three moments. They say since when the longest unread memory has been unread, since when the longest
-    unchanged memory has been unchanged, and since when the oldest memory has been in the store.
+    Each memory has three moments: its last read (its creation if it was never read), its last change, and its creation.
+    A later restore counts as all three. `times` has the earliest of each over the memories of the policy.
     """
     found: dict[str, list[datetime]] = {}
     counts: Counter[str] = Counter()

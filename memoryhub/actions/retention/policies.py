@@ -48,12 +48,12 @@ class PolicySettings:
         return asdict(self)
 
     def as_policy(self, store_id: str | None, policy_id: str = "") -> Policy:
-        """Return the settings as a policy of the pure rules, so that it can be rehearsed before it is saved."""
+        """Return the settings as a `Policy` of `retention_rules`. It can be rehearsed before it is saved."""
         return Policy(policy_id, store_id, **self.as_json())
 
 
 def rules_of(policy: RetentionPolicy) -> Policy:
-    """Return a saved policy as a policy of the pure rules."""
+    """Return a saved policy as a `Policy` of `retention_rules`."""
     return PolicySettings.of(policy).as_policy(policy.store_id, policy.pk)
 
 
@@ -72,7 +72,7 @@ def instead_of(policies: list[Policy], policy: Policy) -> list[Policy]:
 
 
 def with_pattern(store_id: str | None, pattern: str, other_than: str = "") -> RetentionPolicy | None:
-    """Return the policy of a store, or of the hub, with this pattern, or None.
+    """Return the policy that has this pattern in a store (None: in the hub). None if no policy has it.
 
     The policy with the id `other_than` is not considered.
     """
@@ -96,8 +96,9 @@ def save_policy(
 ) -> RetentionPolicy:
     """Create a policy (of the hub if `store_id` is None), or change the one with `policy_id`; return it.
 
-    Without a change, nothing is written. Raises ValidationError (by field, or because there are already MOST policies),
-    RetentionPolicy.DoesNotExist and NoSuchStore.
+    Without a change, nothing is written. Raises ValidationError, by field, if a setting is not valid or another policy
+    has the pattern; ValidationError without a field if there are already MOST policies and one would be added;
+    RetentionPolicy.DoesNotExist if there is no such policy; NoSuchStore if there is no such store.
     """
     settings = checked(settings)
     with writing():

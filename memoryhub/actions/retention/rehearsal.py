@@ -43,7 +43,10 @@ class Item:
 
 
 class Totals(NamedTuple):
-    """How many memories expire or are purged, how many versions and entries are removed, and their bytes."""
+    """The totals of a rehearsal or a run. `memories` is how many memories expire, `purged` is how many are purged.
+
+    `versions` and `entries` are how many are removed. `bytes` is the sum of the bytes of all items.
+    """
 
     memories: int = 0
     purged: int = 0
@@ -112,7 +115,7 @@ def rehearse(
 def by_then(items: Iterable[Item], rules: Rules, now: datetime) -> list[Item]:
     """Return the items of a rehearsal as of the future moment `rules.at`, as if there were a run every hour until then.
 
-    A memory that expires so early that its grace ends before `rules.at` becomes a memory that is removed permanently.
+    If a memory expires, and its grace ends by `rules.at` too, its item becomes a permanent removal (PURGE).
     """
     policies, found = {policy.id: policy for policy in rules.policies}, list(items)
     ended: list[int] = []
@@ -359,8 +362,10 @@ def old_entries(rules: Rules) -> int:
 
 
 def _last_old(chain: AuditChain, days: int, at: datetime) -> int:
-    """Return the highest seq up to which all entries are older than `days`, counted in the figures, and no longer
-    repeatable."""
+    """Return the highest seq up to which all entries are old. The newest entry of the chain is never old.
+
+    An old entry is older than `days`, is counted in the figures, and belongs to a call that can no longer be repeated.
+    """
     young = Q(at__gt=retention_rules.earlier(at, days))
     young |= Q(at__gte=at - timedelta(days=settings.MEMORYHUB_IDEMPOTENCY_DAYS + 1))
     entries = AuditEntry.objects.of_chain(chain.pk)

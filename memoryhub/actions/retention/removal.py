@@ -73,8 +73,8 @@ def remove_versions(store: Tree, memory_id: str, ids: Sequence[str]) -> Removed:
 def purge(store: Tree, memory_id: str, evidence: Evidence | None = None) -> Removed:
     """Remove a memory permanently, with its versions, texts, reviews, comments and findings.
 
-    The act's entry records open findings as resolved. `evidence` has the evidence of other removals in the same act.
-    Raises ValueError for a live memory.
+    The act's entry records open findings as resolved. `evidence` has the Redaction rows that the act has collected
+    so far; they are written too. Raises ValueError for a live memory.
     """
     memory = Memory.objects.get(store_id=store.store, pk=memory_id)
     if memory.is_live:
@@ -226,7 +226,7 @@ def start_signature(row: AuditChain) -> str:
 
 
 def _seal(chain_id: str, first: int, last: int) -> None:
-    """Seal the versions whose entry, or whose redaction's entry, has just been removed."""
+    """Seal each version that has just lost an entry: the entry that made it, or one that redacted it."""
     versions = MemoryVersion.objects.filter(store_id=chain_id)
     redacted = Redaction.objects.of_chain(chain_id).filter(
         seq__gt=first, seq__lte=last, number=None, entry_seq__lte=last
@@ -252,8 +252,11 @@ def latest_redactions(chain_id: str, versions: dict[str, MemoryVersion], last: i
 
 
 def seal_of(version: MemoryVersion, redaction: str | None) -> str:
-    """Return the seal of a version. `redaction` is the commitment of its newest redaction by a removed entry (None:
-    there is none)."""
+    """Return the seal of a version.
+
+    Of the redactions of this version whose entries were removed, `redaction` is the commitment of the newest one.
+    It is None if there is no such redaction.
+    """
     values = [
         version.store_id,
         version.pk,

@@ -86,8 +86,7 @@ def _reads(store_id: str) -> Any:
 
 
 def _known_from(store_id: str) -> datetime | None:
-    """Return the time since which retention has removed neither entries nor versions; None if it has never
-    removed any."""
+    """Return a time: all entries and versions that were made after it still exist. None if none was ever removed."""
     entries = AuditEntry.objects.of_chain(store_id)
     last = Redaction.objects.of_chain(store_id).removed().order_by("-entry_seq").values_list("entry_seq", flat=True)
     seq = last.first()

@@ -29,7 +29,10 @@ TOGETHER = 100
 
 
 class Decided(Exception):
-    """Someone else has already decided. `review` is that decision; None if there is no such version or decision."""
+    """The version does not await review, usually because someone else has already decided about it.
+
+    `review` is the last decision about the version; None if there is no such version, or no decision about it.
+    """
 
     def __init__(self, review: Review | None) -> None:
         super().__init__("already decided by someone else")
@@ -210,15 +213,17 @@ def last_decision(store_id: str, version_id: str) -> Review | None:
 
 
 def _approved(store: Tree, waiting: Sequence[tuple[str, str]], version: MemoryVersion | None) -> Done:
-    """Approve versions, given as (memory, version). If the person approved a single version, `version` is that
-    version."""
+    """Approve versions, given as (memory, version).
+
+    `version` is the one that the person chose; earlier versions are approved with it. `approve_many` passes None.
+    """
     mark(store, waiting, Decision.APPROVED, store.act.note or "")
     versions = tuple(pk for _, pk in waiting)
     return _write_entry(store, "approve", versions, version)
 
 
 def reopen(store_id: str, seq: int, act: Act, *, but: Set[str] = frozenset(), only: str = "") -> Done | None:
-    """Let the versions that the entry `seq` decided await review again. Return None if there are none.
+    """Take back the decisions of the entry `seq`: its versions await review again. Return None if nothing changes.
 
     Versions that were removed or decided again since then do not change, and neither do the versions and memories in
     `but`. If `only` is the id of a version or a memory, only this version or the versions of this memory change.
@@ -276,10 +281,10 @@ def flag(store_id: str, versions: Collection[str], act: Act, *, flagged: bool = 
 
 
 def put_flags(store: Tree, versions: Collection[str]) -> list[str]:
-    """Flag the memories of these versions that have no flag yet. The transaction's entry must follow.
+    """Flag the memories of these versions, except memories that already have a flag.
 
-    Return, for each flagged memory, the id of the newest of its given versions. The entry's input must name these
-    versions.
+    Return one id for each memory that gets a flag: the id of the newest of its given versions. Write the transaction's
+    entry afterwards; its input must name the returned versions.
     """
     return _set_flags(store, without_flags(store.store, versions), flagged=True)
 
@@ -296,9 +301,9 @@ def without_flags(store_id: str, versions: Collection[str]) -> dict[str, str]:
 def remove_flags_of(store: Tree, undos: Mapping[int, Collection[str]], *, but: Collection[str] = ()) -> list[str]:
     """Remove the flags that some entries set, and return the ids of the versions that these flags named.
 
-    `undos` is {seq of an entry: the memories in which the entry stays in force}. No flag is removed from these
-    memories, from the memories in `but`, and from memories that were flagged again later. The entry of the transaction
-    must name the returned versions.
+    The keys of `undos` are the seqs of these entries. The values are the memories in which the entry stays in force:
+    these memories keep their flags. So do the memories in `but`, and memories whose flag was set or removed later. The
+    entry of the transaction must name the returned versions.
     """
     put = {
         memory: (version, seq)

@@ -22,9 +22,10 @@ _SETTLED = Q(review_state=None) | Q(review_state=ReviewState.APPROVED)
 class Since:
     """The changes of a memory since its version `base` (None: since the beginning).
 
-    If `is_own`, the person approved `base`. Otherwise, `base` is one of the versions before the first unreviewed one:
-    the last of them that someone else approved or that needs no review. `count` is the number of versions after `base`.
-    `writers` are the authors of these later versions, the last author first.
+    If `is_own`, `base` is the last version that the person approved or made by an edit. Otherwise, only the versions
+    before the first one that awaits review count: `base` is the last of them that was approved or needs no review.
+    `count` is the number of versions after `base`. `writers` are the authors of these later versions, the last author
+    first.
     """
 
     base: MemoryVersion | None
@@ -71,8 +72,8 @@ def _own(store_id: str, memories: Collection[str], user_id: str) -> dict[str, in
 def _with_settled(store_id: str, memories: Collection[str]) -> Iterable[tuple[str, int, int | None, int]]:
     """Return (memory, newest number, settled number or None, oldest considered number) for each memory.
 
-    The settled version is the last version that someone approved or that needs no review, of those before the first
-    version that awaits review.
+    Only the newest LOOK_BACK versions are considered. Of the versions before the first one that awaits review, the
+    settled one is the last that was approved or needs no review.
     """
     # A version is settled if it was approved or needs no review, and is older than the first one that awaits review.
     of_memory = MemoryVersion.objects.filter(store_id=OuterRef("store_id"), memory_id=OuterRef("pk"))
@@ -96,7 +97,7 @@ def _any_of(store_id: str, conditions: Iterable[Q]) -> QuerySet[MemoryVersion]:
 
 
 def _writers(store_id: str, after: Mapping[str, int]) -> dict[str, tuple[str, ...]]:
-    """Return {memory: names of the authors of its versions whose numbers are above the memory's number in `after`}.
+    """Return {memory: the names of the authors of its versions after the version number `after[memory]`}.
 
     The author of the newest version comes first.
     """

@@ -58,7 +58,8 @@ def _giving(request: Request, user: User) -> HttpResponse:
 
 
 def _taking(request: Request, user: User) -> HttpResponse:
-    """Show the keys, webhooks and invitations of an administrator that reach beyond the person's own memory stores.
+    """Show which keys, webhooks and invitations of a hub administrator reach beyond the memory stores of which this
+    person is an admin.
 
     On POST, take the role away, revoke the ticked keys and pause the ticked webhooks.
     """

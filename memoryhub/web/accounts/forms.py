@@ -32,7 +32,11 @@ class SignInForm(forms.Form):
 
 
 class CodeForm(forms.Form):
-    """A code, with a signed text. The text says whose password was right, or which secret was shown to add an app."""
+    """The form for a code of the second step.
+
+    `step` is a signed text. At a sign-in, it says whose password was right. When an app is added, it says which secret
+    was shown.
+    """
 
     code = forms.CharField(
         label=_("Code"), max_length=20,

@@ -1,4 +1,4 @@
-"""The session of the browser that sends a request: its mark in the cookie's session, and its row in the database."""
+"""The row in the database for the browser that sends a request. The cookie's session has the id of this row."""
 
 import logging
 from typing import Any

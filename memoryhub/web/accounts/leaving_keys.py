@@ -24,9 +24,9 @@ MOST_KEYS = 500
 
 
 def rows_of(keys: KeyQuerySet, maker: User, user: User) -> list[KeyRow]:
-    """Return those of `keys` that `maker` issued and that are usable, newest first, but at most MOST_KEYS.
+    """Return rows for those of `keys` that `maker` issued and that are usable: the newest first, at most MOST_KEYS.
 
-    They are rows that name only what `user` may see.
+    The rows name only what `user` may see.
     """
     now = timezone.now()
     return key_rows(keys.made_by(maker).usable(now).newest()[:MOST_KEYS], user, now)
@@ -74,10 +74,10 @@ def webhooks_of(webhooks: WebhookQuerySet, maker: User) -> list[Sending]:
 
 @dataclass(slots=True)
 class Ending:
-    """The keys and webhooks that end when `leaving` loses a right: those that `user` `ticked` on the page, and those
-    that the page did not show.
+    """The keys and webhooks that end when the person `leaving` loses a right.
 
-    So no one keeps a right by making more keys or webhooks after the page was shown.
+    They are those that the person `user` ticked on the page, and those that `leaving` made or changed after the page
+    was shown. So no one keeps a right by making more keys or webhooks in this time.
     """
 
     leaving: User

@@ -198,8 +198,10 @@ def _key(header: dict[str, Any]) -> Any:
 
 
 def _said(claims: dict[str, Any], tokens: Tokens) -> Said:
-    """Return the statements about a person in the ID token. Claims that the token lacks come from the userinfo
-    endpoint."""
+    """Return the provider's statements about a person, from the claims in the ID token.
+
+    If the e-mail address or the groups are not in the token, the missing claims come from the userinfo endpoint.
+    """
     is_complete = False
     wanted, configuration = {settings.MEMORYHUB_OIDC_GROUPS, "email"}, _configuration()
     if not wanted <= claims.keys() and tokens.access and "userinfo_endpoint" in configuration:
@@ -271,7 +273,7 @@ def _fetched(url: str, *, fresh: bool = False) -> dict[str, Any]:
 def _asked(url: str, body: bytes | None, headers: dict[str, str]) -> dict[str, Any]:
     """Return the JSON object with which an endpoint answers.
 
-    Raises Refused for a status from 400 to 403, and Unreachable for any other failure.
+    Raises Refused for the status 400, 401 or 403; Unreachable for any other failure.
     """
     request = urllib.request.Request(url, body, {"Accept": "application/json"} | headers)
     if (until := _silent_until.get(request.host, 0.0)) > (now := time.monotonic()):

@@ -1,7 +1,7 @@
 """Signing in by a header: a trusted proxy, which knows people by LDAP, SAML or Kerberos, names the person of a request.
 
-The header counts only if the address of the connection itself is trusted. A signed-in person is signed out if the
-header is missing or names someone else.
+The header counts only if the address of the connection itself is trusted. A person who was signed in by the header is
+signed out if the header is missing or names someone else.
 """
 
 from django.conf import settings

@@ -53,7 +53,8 @@ class Row:
 
     @property
     def gives_link(self) -> bool:
-        """Return whether the act gives the person who requested it a link to another person's account."""
+        """Return whether the act makes a link to another person's account and shows it to the person who requested the
+        act."""
         return self.request.act in ("invite_administrator", "password_link")
 
 
@@ -74,8 +75,10 @@ def rows_of(found: list[ActRequest], at: datetime) -> list[Row]:
 
 
 def _subject(request: ActRequest) -> str:
-    """Return the subject of a request whose act belongs to no memory store: the first value among the words that
-    describe the act. Return "" if the words were deleted, or if the act erases texts."""
+    """Return the subject of an act that belongs to no memory store: the first value in the act's description.
+
+    Return "" if the description was deleted, and for the act `erase`.
+    """
     # texts to erase are shown only on the page of the request
     content = actions.content_of(request) if request.act != "erase" else None
     return str(content.words[0][1]) if content and content.words else ""
@@ -156,7 +159,7 @@ def _found(request: Request, request_id: str) -> ActRequest:
 @require_POST
 @signed_in
 def allow_act(request: Request, request_id: str) -> HttpResponse:
-    """Allow the act that another person requested, after a proof."""
+    """Allow the act that another person requested. This needs a proof of identity."""
     found = _decidable(request, request_id)
     if (asks := proof(request)) is not None:
         return asks

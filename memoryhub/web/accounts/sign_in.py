@@ -52,8 +52,11 @@ def sign_in(request: Request) -> HttpResponse:
 
 
 def _asked(form: SignInForm, *, is_local: bool = False) -> dict[str, Any]:
-    """Return the template context: the sign-in form, the identity provider, or both. If single sign-on is required, the
-    form is for administrators only, and is shown only if `is_local`."""
+    """Return the template context: the sign-in form, the identity provider, or both.
+
+    If single sign-on is required, only administrators can use the form. It is then hidden, unless it was asked for
+    (`is_local`) or has just been sent.
+    """
     is_only = settings.MEMORYHUB_OIDC_ONLY and not form.is_bound
     return {
         "form": form, "sends_mail": outbox.is_on(), "provider": provider.name() if provider.is_on() else "",

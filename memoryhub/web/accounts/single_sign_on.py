@@ -41,9 +41,9 @@ logger = logging.getLogger(__name__)
 
 
 class Untold(Exception):
-    """The provider does not say when the person signed in there.
+    """The provider does not say when the person signed in there, so the sign-in is no proof of identity.
 
-    Raised only if the person can prove their identity in another way.
+    This applies only to a person who can prove their identity in another way. For anyone else, the sign-in is enough.
     """
 
 
@@ -164,7 +164,10 @@ def _failed(request: Request, error: Exception | None) -> HttpResponse:
 
 
 def is_confirmed(browser: BrowserSession) -> bool:
-    """Return whether a person who signed in at the provider stays signed in. The provider is asked once a minute."""
+    """Return whether a person who signed in at the provider stays signed in.
+
+    For this, the provider is asked at most once a minute.
+    """
     at = timezone.now()
     try:
         if not browser.grant or not actions.is_due(browser, at):
@@ -199,8 +202,8 @@ def _cipher() -> Any:
 
 
 def sealed(subject: str, tokens: Tokens) -> str:
-    """Return the encrypted text that the hub stores of a sign-in at the provider. The database alone is not enough to
-    decrypt it."""
+    """Return the encrypted text in which the hub stores a sign-in at the provider. The secret that decrypts it is not
+    in the database."""
     kept = [subject, tokens.access, tokens.refresh]
     return str(_cipher().encrypt(json.dumps(kept).encode()).decode())
 

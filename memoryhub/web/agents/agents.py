@@ -44,8 +44,10 @@ def agents(request: Request) -> HttpResponse:
 
 
 def _matching(user: User, query: str) -> AgentQuerySet:
-    """Return the agents that the person may see, and that have `query` in their name, or a key that ends with
-    `query`."""
+    """Return the agents that the person may see and that match `query`.
+
+    An agent matches if its name contains `query`, or if the person may see one of its keys that ends with `query`.
+    """
     found = Agent.objects.visible_to(user)
     if not query:
         return found

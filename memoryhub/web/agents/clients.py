@@ -85,15 +85,15 @@ def _vs_code(url: str) -> dict[str, object]:
 
 
 def _toml(url: str, bearer: str) -> str:
-    """Return TOML with strings quoted as in JSON, which is equivalent for addresses and keys."""
+    """Return the configuration as TOML. Addresses and keys are quoted as in JSON, which TOML can read."""
     return f'[mcp_servers.{NAME}]\nurl = {json.dumps(url)}\nhttp_headers = {{ "Authorization" = {json.dumps(bearer)} }}'
 
 
 def store_of(rows: list[KeyRow], visible: list[MemoryStore]) -> MemoryStore | None:
     """Return a memory store that a usable key in `rows` can access, or None.
 
-    A store that such a key names is preferred. If the usable keys name no store, but one of them can access all
-    stores, return the first of `visible`: the stores that the person may see.
+    A store that a usable key names is preferred. If there is none, but a usable key can access all stores, the first
+    store of `visible` is returned. `visible` are the stores that the person may see.
     """
     usable = [row.scope for row in rows if row.status == "usable"]
     named = next((scope.stores[0] for scope in usable if scope.stores), None)

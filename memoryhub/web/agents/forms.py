@@ -224,8 +224,8 @@ def _called(agent: Agent, is_ambiguous: bool) -> str:
 class RevokeForm(forms.Form):
     """A confirmation for which the person types the agent's name.
 
-    `others` are further usable keys of the agent, which can be revoked too. `stops` means that the agent has no usable
-    key left if these are revoked too.
+    `others` are further usable keys of the agent, which the person may revoke too. `stops` says whether the agent has
+    no usable key after the key and all `others` are revoked.
     """
 
     others = forms.BooleanField(required=False)

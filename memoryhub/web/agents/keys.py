@@ -130,8 +130,10 @@ def _first_call_of(request: Request, key_id: str) -> HttpResponse:
 
 
 def _first_call(key: Key, user: User) -> AuditEntry | None:
-    """Return the first entry of a new key in the stores that the person may see. Return None if it is not certain which
-    entry is the first."""
+    """Return the first entry of a new key in the stores that the person may see.
+
+    Return None if the key has no entry, or if it is not certain which entry is the first.
+    """
     stores = MemoryStore.objects.visible_to(user)
     if not key.all_stores:
         stores = stores.filter(keys=key)

@@ -33,8 +33,10 @@ from memoryhub.web.path_rules.naming import rules_naming
 @signed_in
 @require_http_methods(["GET", "HEAD", "POST"])
 def replace_key(request: Request, key_id: str) -> HttpResponse:
-    """Issue a key with the agent, the access and the memory stores of another key. The page then leads to the page that
-    revokes that other key."""
+    """Issue a new key with the agent, the access and the memory stores of an old key.
+
+    The page that shows the new key links to the page that revokes the old key.
+    """
     user, now = person(request), timezone.now()
     key = get_object_or_404(Key.objects.visible_to(user).select_related("agent"), pk=key_id)
     if key.is_of_hub or not Key.objects.governed_by(user).filter(pk=key.pk).exists():

@@ -29,8 +29,8 @@ class Answer:
 
 
 def answer_of(entry: AuditEntry, entries: Entries) -> Answer | None:
-    """Return the answer of an entry, or None if the entry has none. An act of a person has none, because people get
-    pages."""
+    """Return the answer of an entry, or None if the entry has none. An act of a person has no answer: the person gets a
+    page instead."""
     if entry.message is None and not proofs.read(entry).has("message"):
         return None
     version = _versions([entry]).get(entry.version or "")

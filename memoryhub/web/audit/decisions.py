@@ -1,4 +1,4 @@
-"""The versions that an entry decided about, and the memories that its act did not change."""
+"""The versions that an entry decided about, and the memories that an undo or a restore did not change."""
 
 from dataclasses import dataclass, field
 from typing import Any

@@ -91,7 +91,10 @@ def _page(request: Request, wanted: Filter, chains: Sequence[str]) -> Page:
 
 
 def _starts(chains: Sequence[str], page: Page) -> str:
-    """Return a sentence on where a single chain starts, if its first entries were removed; else ""."""
+    """Return a sentence that says how many entries were removed from the start of a chain, or "".
+
+    Only the last page of a list of one chain has this sentence.
+    """
     start = (
         removed_history.start_of(chains[0]) if len(chains) == 1 and page.older is None and not page.reached else None
     )
@@ -99,7 +102,9 @@ def _starts(chains: Sequence[str], page: Page) -> str:
 
 
 def _on(wanted: Filter, key: str, place: str, page: Page) -> str:
-    """Return the query string for the page of the entries that are newer than `place` (`key` is `after`) or older
-    (`key` is `before`)."""
+    """Return the query string of the page with newer or with older entries.
+
+    If `key` is `after`, the page has the entries newer than `place`; if `key` is `before`, the entries older than it.
+    """
     further = {"further": "1"} if page.reached else {}
     return wanted.query(**{key: place, **further})

@@ -131,7 +131,8 @@ def entry(request: Request, chain: str, seq: int) -> HttpResponse:
 
 
 def _delivered_notes(found: AuditEntry) -> dict[str, object]:
-    """Return, as template context, whether the call viewed a memory, and the notes of reviewers that it got."""
+    """Return, as template context, whether the call was a view whose answer ended with a note, and the reviewers' notes
+    that this answer delivered."""
     is_told = found.command == "view" and bool(found.note)
     comments = Comment.objects.of_store(found.chain).filter(told_seq=found.replay_of or found.seq).select_related("by")
     return {"is_told": is_told, "comments": comments.order_by("pk") if is_told else ()}
@@ -194,7 +195,7 @@ def in_input(found: AuditEntry) -> Iterator[tuple[str, str | None]]:
 
 
 def _answered(found: AuditEntry, answer: Answer | None) -> Iterable[MemoryVersion]:
-    """Return the versions whose lines the answer to a call shows."""
+    """Return the versions whose lines are in the answer to a call."""
     if answer is None or not found.ok:
         return ()
     ids = search.found_versions(found.message) if found.command == search.COMMAND else [found.version or ""]

@@ -66,8 +66,7 @@ class Filter(KeyValues):
 
     @classmethod
     def meant(cls, term: Term) -> Term:
-        """Return a filter as it is meant. The value of a `path` filter gets a final slash, because the path means a
-        directory."""
+        """Return a filter as the audit pages mean it: a `path` means a directory, so its value gets a final slash."""
         return replace(term, value=term.value.rstrip("/") + "/") if base(term.key) == "path" else term
 
 
@@ -244,8 +243,10 @@ def _path(value: str | None, chains: Sequence[str]) -> str | None:
 
 
 def place_of(path: str, chains: Sequence[str]) -> str:
-    """Return `path`. If it ends with a slash, it means a directory. The slash is removed if `chains` never had this
-    directory, but had a memory with this path."""
+    """Return `path` with a final slash if it was a directory in `chains`, and without one if it was a memory.
+
+    If it was both or neither, return it unchanged.
+    """
     name = path.rstrip("/")
     if not name:
         return path

@@ -1,8 +1,10 @@
 """Masking of calls and answers in audit entries.
 
-No finding covers the text of a refused call, or of a call that concerns no memory. In the entry of such a call,
-everything that the store's rules detect is masked. In the entries of a memory that was removed permanently, every kind
-of value is masked.
+In the entries of a memory, the values that the memory's findings cover are masked. Some calls of agents need more:
+
+- If a call was refused or concerns no memory, findings do not cover its text. Every sensitive value that the store's
+  rules detect is masked.
+- If a call concerns a memory that was removed permanently, every kind of sensitive value is masked.
 """
 
 import json
@@ -52,8 +54,8 @@ class Entries:
         return mask(text) if mask and text else text
 
     def beginning(self, entry: AuditEntry, text: str, *, cut: bool) -> str:
-        """Mask the beginning of an answer. If it was `cut`, its last characters are removed, because they may be a part
-        of a sensitive value."""
+        """Mask the beginning of an answer. If the answer continues after it (`cut`), its last characters are removed,
+        because they may be a part of a sensitive value."""
         mask = self.masker(entry)
         if mask is None or not text:
             return text

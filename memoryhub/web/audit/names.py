@@ -23,10 +23,10 @@ EntryInput = Mapping[str, Any]
 def names_in(
     inputs: Iterable[EntryInput], chains: Collection[str], *, versions: Iterable[str | None] = ()
 ) -> dict[str, str]:
-    """Return {id: name} for the ids in `inputs` and for `versions`, looked up in the stores of `chains`.
+    """Return {id: name} for the ids in `inputs` and for `versions`.
 
-    The name of a memory is its path, the name of a version its number. If an input lists several memories or
-    versions, these are left out.
+    The name of a memory is its path, the name of a version its number. Both are looked up only in the stores of
+    `chains`. If an input lists several memories or versions, these are left out.
     """
     known = list(inputs)
     values = [value for one in known for value in one.values()]

@@ -1,4 +1,8 @@
-"""The names of the pages that show texts of memories, for the sentences of entries that record views by people."""
+"""The names of the pages that show texts of memories.
+
+If a person views a text on a page, an entry records the page's route name. The sentence of the entry shows the
+page's name instead.
+"""
 
 from django.utils.translation import gettext_lazy as _
 

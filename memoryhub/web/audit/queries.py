@@ -194,8 +194,11 @@ class _Streams:
         return max(self.ends.values(), key=_key) if self.newest else min(self.ends.values(), key=_key)
 
     def is_beyond(self, latest: tuple[datetime, str], found: Sequence[AuditEntry]) -> bool:
-        """Return whether a chain has no further entry for the page, given the entries `found` so far. `latest` is
-        (latest time in the chain, chain id)."""
+        """Return whether a chain cannot add an entry to the page: all its entries are older than the last of the
+        entries `found`, which fill the page, or older than the entry at which a scan ended early.
+
+        `latest` is (latest time in the chain, chain id).
+        """
         reached = self.reached()
         is_full = len(found) == self.limit and latest < _key(found[-1])
         return is_full or (reached is not None and latest < _key(reached))
@@ -209,8 +212,8 @@ class _Streams:
         return list(islice(merged, self.limit))
 
     def gaps(self, shown: Iterable[AuditEntry]) -> dict[str, range]:
-        """Return {chain: range of seqs} for the place just after the entries `shown`. Any seq in the range is a correct
-        bound of this chain for that place."""
+        """Return {chain: range of seqs}. At the place just after the entries `shown`, each seq of the range is a
+        correct bound of the chain."""
         counts = Counter(entry.chain for entry in shown)
         return {chain: self._gap(chain, bound.seq, counts[chain]) for chain, bound in self.bounds.items()}
 

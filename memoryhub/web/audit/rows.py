@@ -75,9 +75,10 @@ def rows_of(entries: Sequence[AuditEntry], wanted: Filter) -> list[Row]:
 def words_by_entry(
     entries: Sequence[AuditEntry], inputs: Mapping[tuple[str, int], dict[str, Any]] | None = None
 ) -> dict[tuple[str, int], str]:
-    """Return {(chain, seq): a sentence on what happened}.
+    """Return {(chain, seq): a sentence on what happened} for the entries in `inputs`, {(chain, seq): parsed input}.
 
-    Pass the parsed `inputs`, or only entries whose inputs hold no texts (see `_is_short`).
+    Without `inputs`, the inputs of all entries are loaded. In this case, pass only entries whose inputs hold no texts
+    (see `_is_short`).
     """
     inputs = _inputs_of(entries) if inputs is None else inputs
     named = [entry for entry in entries if (entry.chain, entry.seq) in inputs]
@@ -86,7 +87,7 @@ def words_by_entry(
 
 
 def _act(entry: AuditEntry, details: dict[str, Any]) -> str:
-    """Return short words for the act of an entry; the entry's path follows them."""
+    """Return short words for the act of an entry, such as “created”. The page shows the entry's path after them."""
     if not entry.ok:
         return tried_words(entry.command)
     if entry.command in HOLDS:

@@ -27,7 +27,8 @@ _NAMES = re.compile(r"%\((\w+)\)s")
 
 
 def told_of(input: str | None) -> dict[str, Any]:
-    """Return an entry's `input`, parsed, as far as it is kept. Return {} if there is none or it is not an object."""
+    """Return an entry's parsed `input`, or its stored part if the input was shortened. Return {} if this is not an
+    object."""
     try:
         value, _size = keeping.parts(json.loads(input or "{}"))
     except ValueError:
@@ -89,8 +90,8 @@ class Values(dict[str, str]):
 
 
 def _number(value: object) -> int | None:
-    """Return the number in a value: the value itself if it is a number, or the number of its items. Return None if
-    there is none."""
+    """Return the number in a value: an integer itself, the length of a list, or the `count` in a dict. For a dict
+    without a `count`, return the sum of the numbers in its values. For any other value, return None."""
     if isinstance(value, int):
         return value
     if isinstance(value, list):

@@ -136,7 +136,7 @@ def hub_background(request: Request) -> HttpResponse:
 @require_POST
 @superuser_only
 def scrub_now(request: Request) -> HttpResponse:
-    """Have the database file rewritten within seconds, at any hour."""
+    """Request that the background rewrites the database file at once, without waiting for the chosen hour."""
     sqlite_remains.ask(act(request))
     messages.success(request, _("The file is being rewritten. Calls wait until it is done."))
     return see_other("hub_background")

@@ -1,4 +1,4 @@
-"""The page of backups: their destination, interval and number, and the result of the last one."""
+"""The page of backups: where and how often they are made, how many are kept, and the result of the last backup."""
 
 import shlex
 from pathlib import Path
@@ -100,7 +100,7 @@ def _commands(there: State) -> dict[str, str]:
 @require_POST
 @superuser_only
 def back_up_now(request: Request) -> HttpResponse:
-    """Start a backup within seconds."""
+    """Request a backup, which begins within seconds. Request nothing if no destination is set."""
     if schedule.state().plan.target:
         schedule.ask(act(request))
         messages.success(request, _("A backup begins within seconds."))

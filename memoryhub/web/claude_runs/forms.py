@@ -58,7 +58,7 @@ def _number(label: Any, help_text: Any = "", *, least: int, most: int, **options
 
 
 class StartForm(forms.Form):
-    """The task that a person gives to Claude, with the options of the context."""
+    """The form that starts a run or saves a preset: the task for Claude, and the settings of the run."""
 
     task = _Text(
         label=_("Task"), max_length=LONGEST_TEXT, widget=forms.Textarea(attrs=_PLAIN),
@@ -141,7 +141,7 @@ class StartForm(forms.Form):
     )  # fmt: skip
 
     def __init__(self, store_id: str, data: Any = None, initial: Any = None, *, saves: bool = False) -> None:
-        """Make the form; `saves` means that it is sent to save a preset, which needs a name and no task."""
+        """Make the form. With `saves`, it saves a preset: the preset's name is required, and the task is not."""
         super().__init__(data, initial=initial)
         if saves:
             self.fields["task"].required, self.fields["preset"].required = False, True

@@ -31,8 +31,8 @@ from memoryhub.web.sessions.undone import undone_in
 def page(request: Request, store: MemoryStore, claude_run_id: str) -> HttpResponse:
     """Show the newest events of a run, or the events after the event number `from` in the URL.
 
-    With `after` (also the number of an event), answer only with the events after that one, or with 204 if the run
-    still has the revision `revision`.
+    If the URL has `after` (also the number of an event), answer only with the events after that one, or with 204 if
+    the run has not changed since the revision in the URL.
     """
     run = run_of(store, claude_run_id)
     after = _number(request.GET.get("after"))

@@ -1,4 +1,4 @@
-"""Notes to agents: whether a comment still waits for its agent, or a view has delivered it."""
+"""Notes to agents: whether a note still waits, or was delivered when the agent viewed the memory."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

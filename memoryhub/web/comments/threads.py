@@ -106,7 +106,8 @@ def beside(
 ) -> Conversations:
     """Return the conversations of a page that shows the lines `shown` of a `version` (id, number).
 
-    The form for a new comment is under the last line that the query's `comment` names.
+    The query parameter `comment` names lines. If the person may comment, the form for a new comment is under the last
+    of these lines.
     """
     threads = list(_some_open(of_memory(memory, version[1])))
     asked = lines_of(request.GET.get("comment", ""))
@@ -136,8 +137,8 @@ def beside(
 
 
 def _some_open(threads: Iterable[Thread]) -> Iterator[Thread]:
-    """Yield the conversations in order. After MOST_OPEN conversations or MOST_SHOWN characters, the following ones are
-    closed."""
+    """Yield the conversations in order. The page shows the first ones, at most MOST_OPEN with at most MOST_SHOWN
+    characters in total; of each later one, it shows only a link (`is_closed`)."""
     size = 0
     for place, thread in enumerate(threads):
         size += sum(len(comment.text) for comment in thread.comments)

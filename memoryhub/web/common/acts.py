@@ -15,7 +15,7 @@ def act_words(command: str | None) -> str:
 
 
 def tried_words(command: str | None) -> str:
-    """Return short words for a command that was refused, such as “tried to create”; the path follows them."""
+    """Return short words for a refused command, such as “tried to create”. Pages show the path after them."""
     known = COMMANDS.get(command or "")
     refused = str(known.refused).partition(" %(")[0] if known else ""
     return refused or gettext("tried: %(act)s") % {"act": act_words(command)}

@@ -136,8 +136,8 @@ def kept_by(holds: Holds, memory_id: str, path: str) -> str:
 
 
 def found_in(stores: Iterable[str], memories: Sequence[str]) -> dict[str, str]:
-    """Return {memory: `open` or `dismissed`} for the memories with findings: `dismissed` if all findings of a memory
-    were dismissed."""
+    """Return {memory: `open` or `dismissed`} for the memories with unresolved findings. The value is `open` if at least
+    one finding of the memory is open."""
     rows = Finding.objects.filter(store_id__in=stores, memory_id__in=memories).exclude(state=FindingState.RESOLVED)
     states = rows.order_by("state").values_list("memory_id", "state").distinct()
     return dict(sorted(states, key=lambda row: row[1] == FindingState.OPEN))

@@ -2,4 +2,4 @@
 
 
 class BadPlace(ValueError):
-    """The place in a link to further rows is invalid: no page has returned it."""
+    """The place in a link to further rows is invalid: the hub itself does not write such a place."""

@@ -46,9 +46,10 @@ def own_address(request: Request, wanted: str | None) -> str:
 
 
 def page_of(request: Request, *, query: bool) -> str:
-    """Return the address to which a form on the page leads back, with or without its query.
+    """Return the address to which a form on the page leads back.
 
-    For a POST, this is the posted `next`, or the page that sent the form.
+    For a GET, this is the address of the page; it includes the query string if `query` is True. For a POST, it is the
+    posted `next`, or else the address of the page that sent the form.
     """
     if request.method != "POST":
         return request.get_full_path() if query else request.path
@@ -56,8 +57,8 @@ def page_of(request: Request, *, query: bool) -> str:
 
 
 def client_address(request: Request) -> str:
-    """Return the client's address. Behind trusted proxies, it is the last address in X-Forwarded-For that is no trusted
-    proxy's."""
+    """Return the client's address. Behind trusted proxies, it is the last address in X-Forwarded-For that does not
+    belong to a trusted proxy."""
     return client_of(request.META, settings.TRUSTED_PROXIES)
 
 
@@ -107,9 +108,10 @@ class Page(Generic[M]):
 
 
 def page(rows: QuerySet[M], field: str, after: str, size: int = ROWS) -> Page[M]:
-    """Return at most `size` rows after the value `after` of the unique `field`, or the first rows if `after` is empty.
+    """Return at most `size` rows in the order of the unique `field`.
 
-    `field` may belong to a related row (`a__b`).
+    If `after` is not empty, only rows whose field is greater than `after` are returned. `field` may belong to a related
+    row (`a__b`).
     """
     beyond: dict[str, Any] = {f"{field}__gt": after} if after else {}
     found = list(rows.filter(**beyond).order_by(field)[: size + 1])

@@ -20,7 +20,7 @@ Place = tuple[str, str | None]
 def shows(request: Request, store: MemoryStore, places: Iterable[Place]) -> None:
     """Note that the page shows texts of the memories in `places`, if the store records views.
 
-    With empty `places`, only note that the page belongs to such a store.
+    With empty `places`, only note that the page belongs to a store that records views.
     """
     if not _records(store):
         return

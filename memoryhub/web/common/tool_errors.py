@@ -30,8 +30,8 @@ def in_words(error: ToolError) -> str:
 
 
 def of_call(answer: str) -> str:
-    """Return why a call of an agent was refused, from the beginning of its answer. Show the result with the filter
-    `visible`."""
+    """Return why a call of an agent was refused. `answer` is the first line of the answer to the call. Show the result
+    with the filter `visible`."""
     for pattern, sentence in _OF_CALLS:
         if match := pattern.fullmatch(answer):
             return str(sentence) % match.groupdict()
@@ -60,7 +60,10 @@ def _shown(name: str, value: str) -> str:
 
 
 def _pattern(sentence: Callable[..., str], *names: str) -> re.Pattern[str]:
-    """Return a pattern that matches a sentence of `results` for any values of its arguments."""
+    """Return a pattern that matches every text that `sentence`, a function of `results`, can return.
+
+    `names` are the names of its arguments. Each argument is a group of the pattern.
+    """
     escaped = re.escape(sentence(*(f"⟪{name}⟫" for name in names)))
     for name in names:
         escaped = escaped.replace(f"⟪{name}⟫", f"(?P<{name}>.*)", 1).replace(f"⟪{name}⟫", f"(?P={name})")

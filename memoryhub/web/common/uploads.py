@@ -17,7 +17,7 @@ most this many times the allowed bytes."""
 
 
 class OnlySoManyParts(FileUploadHandler):
-    """Rejects a form with more parts than a form may have fields and files together.
+    """Rejects a form with more parts than the allowed number of fields plus the allowed number of files.
 
     Django does not count files without a field name. A form of 4 MB can have 90,000 of them, which take seconds.
     """

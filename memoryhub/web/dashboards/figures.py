@@ -80,8 +80,8 @@ def first_day(stores: Sequence[str], more: Newer) -> date | None:
 
 
 def figures_of(stores: Sequence[str], more: Newer, start: date, author: str = "") -> Figures:
-    """Return the figures since the day `start`, of one `author` or of all (empty). The counts by author always include
-    all authors."""
+    """Return the figures since the day `start`. If an `author` is given, they are limited to this author, except for
+    the counts by author, which always include all authors."""
     found = Figures()
     there = Activity.objects.of_stores(stores).since(start)
     commands = there.by_command(author or ALL)

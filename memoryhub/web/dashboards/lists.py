@@ -140,9 +140,9 @@ def _of_memories(
 
 
 def backlog(store: MemoryStore, now: datetime) -> Picture:
-    """Return the chart of the versions in a store that agents wrote and that await review.
+    """Return the chart that shows how many versions of a store await review, by age.
 
-    It shows how many versions there are in each range of age, up to MOST.
+    In each range of age, at most MOST versions are counted.
     """
     entries = AuditEntry.objects.of_chain(store.pk)
     bounds = [_first_since(entries, now - age) for age in AGES]

@@ -42,7 +42,11 @@ SUGGESTED = 200
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """The data for the charts of a dashboard. In the stores `awaiting`, waiting versions are counted."""
+    """The data for the charts and numbers of a dashboard.
+
+    Versions and proposals that wait for a person are counted in the stores of `awaiting`. All other data are about the
+    stores of `stores`.
+    """
 
     stores: Sequence[str]
     awaiting: Sequence[str]

@@ -45,7 +45,10 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """Consecutive days: `end` is the day after the last one, `label` is short, `name` is complete."""
+    """The days of one column of a chart: from `start` to the day before `end`.
+
+    `label` is a short text for these days, `name` a complete one.
+    """
 
     start: date
     end: date
@@ -54,10 +57,11 @@ class Column:
 
 
 def columns(first: date, today: date) -> tuple[Column, ...]:
-    """Return the columns from the day `first` to `today`.
+    """Return the columns of a chart from the day `first` to `today`.
 
-    A column is a day; a week for more than MOST_DAYS days, a month for more than MOST_WEEKS weeks, a year for more than
-    MOST_MONTHS months.
+    If there are at most MOST_DAYS days, each column is a day. Otherwise, if there are at most MOST_WEEKS weeks, each
+    column is a week. Otherwise, if there are at most MOST_MONTHS months, each column is a month. Otherwise, each column
+    is a year.
     """
     days = (today - first).days + 1
     if days <= MOST_DAYS:

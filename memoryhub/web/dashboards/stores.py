@@ -79,7 +79,10 @@ def _by_day(stores: Sequence[str], more: Newer, start: date) -> tuple[Counter[tu
 
 
 def waiting(stores: Sequence[str]) -> tuple[str, datetime | None]:
-    """Return the number of versions that await review, as text and up to MOST, and the time of the oldest (or None)."""
+    """Return how many versions await review, as text, and when the oldest one was written (None if there are none).
+
+    At most MOST versions are counted.
+    """
     found = MemoryVersion.objects.filter(store__in=stores).unreviewed()
     count = len(found.order_by().values_list("seq", flat=True)[:MOST])
     if not count:

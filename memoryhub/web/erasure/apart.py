@@ -1,4 +1,7 @@
-"""The memories that have the words of a text to erase, but none of its spellings."""
+"""The memories that have all words of a text to erase, but do not contain the text itself in a known spelling.
+
+For example, the words are apart from each other or have other endings. An erasure does not change these memories.
+"""
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,7 +22,7 @@ MOST = 20
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A memory that has the words, with its current path."""
+    """A memory that has the words of a text to erase, with its current path."""
 
     store: MemoryStore
     memory: str
@@ -28,7 +31,10 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Apart:
-    """The first MOST of the memories that were found, how many were found, and whether every memory was compared."""
+    """The memories that were found: the first MOST of them as `rows`, and the number of all of them as `count`.
+
+    `is_whole` is False if the time ended before every memory was compared.
+    """
 
     rows: Sequence[Row]
     count: int

@@ -107,11 +107,10 @@ class Asked:
         return replace(self, searched={store: result for store, result in self.searched.items() if not result.held})
 
     def ticked(self, texts: set[str], near: set[str], stores: set[str]) -> Asked:
-        """Return the request after a change of the ticks: `texts` and `near` are ticked spellings, `stores` ticked
-        stores.
+        """Return the request with the ticks of a form: ticked spellings (`texts`), near spellings (`near`) and stores.
 
-        The results of a store are dropped if other texts would be erased there. After a new spelling in `near`, all
-        stores are searched again.
+        If the tick of a spelling has changed, the results of the stores that contain this spelling are dropped. If a
+        near spelling was ticked, it becomes one of the texts of the request, and the results of all stores are dropped.
         """
         known = self.listed
         off = self.off | {one.text for one in known if one.same} - texts

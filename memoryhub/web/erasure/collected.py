@@ -1,7 +1,8 @@
 """The archive for a person who asks what is stored about them: a report, and every place as JSON Lines.
 
-It has every place that an erasure of the same spellings would find, and who read it. An administrator checks the
-archive first, because a memory can also be about other people.
+The archive has every place that an erasure of the ticked spellings would find, and who read the versions with these
+spellings. Before the person gets the archive, an administrator checks it, because a memory can also be about other
+people.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -76,8 +77,8 @@ def chosen(asked: Asked) -> list[str]:
 
 
 def answer(asked: Asked, stores: Mapping[str, MemoryStore], user: User, act: Callable[[], Act]) -> HttpResponse:
-    """Write an audit entry for each ticked store with one of the texts, and return the archive. `act` returns a new act
-    for each entry."""
+    """Return the archive, and write an audit entry in each ticked store that contains one of the texts. `act` returns a
+    new act for each entry."""
     at, names, parts = timezone.now(), Names(), []
     for id in chosen(asked):
         found, name = asked.searched[id], stores[id].name.replace("/", " ").strip() or id

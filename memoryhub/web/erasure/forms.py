@@ -58,7 +58,8 @@ def checked(texts: Iterable[str], most: int = MOST) -> list[str]:
 
 
 class ConfirmForm(forms.Form):
-    """A confirmation for which the person types the first text, and a note without any of the texts."""
+    """A confirmation, for which the person types the first text, and an optional note. The note must not contain any of
+    the texts."""
 
     confirm = forms.CharField(
         label=_("Confirmation"), required=True, strip=False,

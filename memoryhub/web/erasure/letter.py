@@ -1,7 +1,7 @@
 """The letter of an erasure over several stores, to print for the person who asked.
 
-The hub does not keep the erased spellings, so only the letter right after the erasure names them. Beside the letter are
-memories to read, because other statements about the person were not erased.
+The hub does not keep the erased spellings, so only the letter right after the erasure names them. The page also lists
+memories that an admin should read: what else they say about the person was not erased.
 """
 
 from collections.abc import Mapping, Sequence

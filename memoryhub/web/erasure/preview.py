@@ -301,7 +301,7 @@ def _inside(value: object) -> Iterator[str]:
 
 
 def _excerpt(texts: Iterable[object], terms: Sequence[str]) -> Excerpt | None:
-    """Return an excerpt of the first of the `texts` with one of the `terms`, or None."""
+    """Return an excerpt of the first text in `texts` that contains one of the `terms`, or None if no text does."""
     longest: Callable[[str], int] = len
     for text in texts:
         if not isinstance(text, str):

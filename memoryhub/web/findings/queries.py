@@ -1,5 +1,6 @@
-"""Pages of findings across stores, newest first, with keys as cursors and bounded work.
+"""Pages of findings across stores, newest first.
 
+A page begins after the finding whose id is its cursor. The number of findings that are scanned for a page is limited.
 A store is queried only when its newest finding may be the next one on the page.
 """
 
@@ -75,9 +76,10 @@ def page(wanted: Wanted, place: str = "", *, size: int = PAGE, walk: int = WALK)
 
 
 def worst(stores: Sequence[str], size: int, *, look: int = LOOK) -> Mapping[str, int]:
-    """Return {finding id: number of other open findings in its memory} for the worst open finding of each memory.
+    """Return {finding id: number of other open findings in its memory} for at most `size` of the worst open findings.
 
-    The worst kinds are first; within a kind, the newest finding.
+    Each memory has at most one finding in the result. The findings are sorted by their groups in the order of SEVERITY;
+    in the same group, the newest finding is first.
     """
     rows = list(islice(_rows(Wanted(stores), "", CHUNK), look + 1))
     first: dict[str, Row] = {}

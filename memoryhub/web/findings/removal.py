@@ -148,8 +148,11 @@ def _review_words(item: Item, taken: TakeOut) -> str:
 
 @dataclass(frozen=True, slots=True)
 class AlsoWritten:
-    """The newest versions of other memories that the session of a finding wrote. `more` counts the memories that are
-    left out."""
+    """The versions that the session of a finding wrote in other memories: the newest one of each memory.
+
+    The session of a finding is the session that wrote its lines. If `more` is positive, this many memories are left
+    out.
+    """
 
     versions: list[MemoryVersion]
     more: int

@@ -8,7 +8,7 @@ import pytest
 from memoryhub.actions.erasure import erasure
 from memoryhub.actions.erasure.places import Named, Terms
 from memoryhub.actions.stores import path_rules
-from memoryhub.models import AuditEntry, Memory, MemoryStore, User
+from memoryhub.models import AuditEntry, Finding, FindingState, Memory, MemoryStore, User
 from memoryhub.pure.path_rules import Effect, PathRule
 from memoryhub.web.path_rules.rules import saved_by
 from tests.api.harness import Hub
@@ -62,6 +62,25 @@ def test_what_a_rule_hides_stays_hidden_where_a_whole_path_is_erased(
     hide(store, alice, pattern)
     (path,) = set(erase(store, alice, text)) - {"/notes.md"}
     assert "redacted" in path and is_hidden(Hub(store, key), path)
+
+
+@pytest.mark.django_db
+@pytest.mark.both_databases
+@pytest.mark.parametrize("moved", [False, True])
+def test_a_finding_in_a_part_of_a_path_that_stays_is_open_afterwards(
+    store: MemoryStore, key: str, alice: User, *, moved: bool
+) -> None:
+    """It was resolved, although the path had its value still, so nobody was led to it any more."""
+    hub = Hub(store, key)
+    hub.call(command="create", path="/memories/Ada/4111111111111111/notes.md", file_text="1,000\n")
+    if moved:
+        hub.call(command="rename", old_path="/memories/Ada", new_path="/memories/Evelyn")
+    still_open = Finding.objects.of_store(store.pk).filter(in_path=True, state=FindingState.OPEN)
+    erase(store, alice, "Ada")
+    (finding,) = still_open
+    assert str(finding.version.path)[finding.start : finding.end] == "4111111111111111"
+    erase(store, alice, "4111111111111111")
+    assert not still_open.all().exists()
 
 
 @pytest.mark.django_db

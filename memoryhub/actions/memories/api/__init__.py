@@ -1,8 +1,9 @@
 """The calls of the API on one memory: create, retrieve, update and delete.
 
-Each call has its audit entry, with ids and paths, but neither a text nor its digest. Every function raises ToolError
-(also PathConflict and PreconditionFailed), calls.NotRun and tree.NoSuchStore. Functions with a memory's id also raise
-NoSuchMemory, and then write no entry.
+Each call has an audit entry, except a retrieval without the text. The entry's input has ids and paths, but neither a
+text nor its digest. Every function raises calls.NotRun, tree.NoSuchStore, and ToolError or its subclasses PathConflict
+and PreconditionFailed. If a function gets the id of a memory that does not exist, it raises NoSuchMemory and writes no
+entry.
 """
 
 import hashlib

@@ -117,7 +117,8 @@ def _beneath(store_id: str, wanted: Wanted, start: str, high: str) -> Page:
 def _children(store_id: str, wanted: Wanted, start: str, high: str) -> Page:
     """Return a page of direct children.
 
-    A memory that is deleted between the two queries is left out, but the next page follows as usual.
+    One query finds the paths, and another reads the memories. A memory that is deleted between them is left out; the
+    next page follows as usual.
     """
     prefix = wanted.directory + "/"
     places = lists.children(store_id, prefix, start, high, wanted.limit + 1)
@@ -126,7 +127,7 @@ def _children(store_id: str, wanted: Wanted, start: str, high: str) -> Page:
 
 
 def _items(store_id: str, wanted: Wanted, shown: Sequence[str], *, more: bool) -> Page:
-    """Return the page with the memories and directories (with a final slash) at these paths."""
+    """Return the page of the items at these paths. A path with a final slash is that of a directory."""
     own = [path for path in shown if not path.endswith("/")]
     rows = {row[1]: told_of(row) for row in lists.memories_at(store_id, own, full=wanted.full)}
     items = [path if path.endswith("/") else rows.get(path) for path in shown]
@@ -134,7 +135,9 @@ def _items(store_id: str, wanted: Wanted, shown: Sequence[str], *, more: bool) -
 
 
 def _shown(place: str, start: int) -> str:
-    """Return `place` up to the end of the name that begins at `start`: a memory's path, or a directory's path with a
-    final slash."""
+    """Cut `place` after the name that begins at `start`, and return it.
+
+    The result is the path of a memory, or the path of a directory with a final slash.
+    """
     end = place.find("/", start)
     return place if end < 0 else place[: end + 1]

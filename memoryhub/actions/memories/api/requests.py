@@ -38,8 +38,8 @@ def on_store(
     """Run `do` on the locked store and commit; return the result. `do` returns (result, record of the entry or None).
 
     If the result is an exception, it is raised after the commit. `do` may also raise ToolError, but only before it
-    writes. Then the entry is `record` with the error's message, and the error is raised after the commit. Also raises
-    calls.NotRun and tree.NoSuchStore.
+    writes. The entry is then the argument `record`, with the error's message as its answer. This error, too, is raised
+    after the commit. Also raises calls.NotRun and tree.NoSuchStore.
     """
     outcome = together(lambda: _piece(store_id, asked, record, do), asked.caller.key)
     if isinstance(outcome, Exception):
@@ -54,7 +54,7 @@ def _piece(
 ) -> T | Exception:
     """Run `do` in a transaction.
 
-    Refusals are returned, not raised, because an exception would repeat all calls of the same commit.
+    Refusals are returned, not raised: several calls share one commit, and an exception would run all of them again.
     """
     with tree.locked(store_id, asked.act) as store:
         made = calls.count(store, asked.caller.key, 1)

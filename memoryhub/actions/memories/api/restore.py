@@ -37,7 +37,11 @@ def restore_version(store_id: str, version_id: str, path: str | None, asked: Ask
 
 
 def _require_place(store: Tree, version: MemoryVersion, path: str | None) -> None:
-    """Raise ToolError if `path` is not the path of the live memory, or if the path for a deleted memory is not free."""
+    """Raise ToolError if the store is archived, or if the memory may not be at `path` (None: the default path).
+
+    A live memory may be only at its current path, which is the default. A deleted memory may be at any free path; the
+    default is the version's path.
+    """
     tree.require_active(store)
     live = tree.memory_by_id(store, version.memory_id)
     place = path or version.path

@@ -1,7 +1,7 @@
 """Memory versions in the form of the API: one version, or pages of versions, newest first.
 
-About MOST_LOOKED_AT rows are compared with the filters for one page. So a page can be shorter than its limit, or empty,
-although another page follows.
+One search checks at most about MOST_LOOKED_AT rows of each source against the filters. So a page can be shorter than
+its limit, or empty, although another page follows.
 """
 
 from collections.abc import Sequence
@@ -183,7 +183,10 @@ def _page_for(sight: Sight | None, store_id: str, wanted: Wanted) -> Page:
 
 
 def _page(store_id: str, wanted: Wanted) -> Page:
-    """Return a page: the rows of all sources in order, down to the position to which every source was searched."""
+    """Return a page: the rows of all sources, newest first.
+
+    The page ends at the lowest position to which every source was searched. Older rows come on a later page.
+    """
     parts = _parts(store_id, wanted)
     place = _number_of if wanted.memory is not None else _seq_of
     floor = max((part.reached for part in parts if part.reached is not None), default=None)
@@ -289,7 +292,10 @@ def _within_time(store_id: str, wanted: Wanted) -> _Part:
 
 
 def _by_author(store_id: str, wanted: Wanted, author: Author) -> _Part:
-    """Return the versions that an author wrote in this hub; for a key, the versions of all keys of its agent."""
+    """Return the versions that an author wrote in this hub.
+
+    To find those of a key, the entries of all keys of its agent are searched.
+    """
     column, value = _index_of(author)
     if value is None:
         return _Part([], None)

@@ -70,9 +70,10 @@ def is_held(store_id: str, path: str, at: datetime) -> bool:
 
 
 def delete(store_id: str, chosen: Chosen, digest: str, act: Act) -> Done:
-    """Move the memories of the deletion with this digest to the trash.
+    """Carry out the deletion that the person saw, which had this digest: move its memories to the trash.
 
-    Raises ToolError if a legal hold was placed after the deletion was shown. Also raises NotDone and TooMuch.
+    Raises ToolError if a legal hold now keeps a memory, and none did when the deletion was shown; NotDone if the
+    deletion has changed in another way, or if all memories would stay. Also raises TooMuch.
     """
     with tree.locked(store_id, act) as store:
         plan = deletion(store_id, chosen, store.at)

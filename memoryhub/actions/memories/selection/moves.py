@@ -20,11 +20,12 @@ from memoryhub.pure.protocol.errors import ToolError
 
 
 class Obstacle(StrEnum):
-    """Why an item cannot move to its target. For STAYS and HELD, the other items still move; otherwise none does.
+    """Why an item cannot move to its target.
 
-    STAYS: the item is already there. HELD: a legal hold keeps it. TAKEN: something is at the target. TWICE: another
-    selected item has the same name. INSIDE: the directory would be inside itself. LONG: a path would be too long, too
-    deep, or impossible.
+    Two obstacles do not prevent the move of the other items. STAYS: the item is already there. HELD: a legal hold keeps
+    it. If any item has another obstacle, no item moves. TAKEN: something is at the target. TWICE: another selected item
+    has the same name. INSIDE: the directory would be inside itself. LONG: a path would be too long, too deep, or
+    impossible.
     """
 
     NONE = ""
@@ -125,9 +126,10 @@ def _hold(store_id: str, item: Item, to: str, in_force: Holds) -> Hold | None:
 
 
 def move(store_id: str, chosen: Chosen, into: str, digest: str, act: Act) -> Done:
-    """Apply the plan with this digest, all or nothing, except that items under a legal hold stay.
+    """Apply the plan with this digest: move its items, or none of them. Items with the obstacle STAYS or HELD stay.
 
-    Raises ToolError if the store is archived. Also raises NotDone and TooMuch.
+    Raises ToolError if the store is archived, or if a limit, a hold or a rule for sensitive text forbids a move;
+    NotDone if the plan has changed or cannot be applied. Also raises TooMuch.
     """
     with tree.locked(store_id, act) as store:
         tree.require_active(store)

@@ -139,9 +139,10 @@ def obstacles(store_id: str, ids: tuple[str, ...], at: datetime) -> list[tuple[s
 
 
 def restore(store_id: str, thrown: Thrown, places: Mapping[str, str], digest: str | None, act: Act) -> Done:
-    """Apply the plan with this digest, all or nothing.
+    """Apply the plan with this digest: restore its memories, or none of them.
 
-    If a path is taken, the path in `places` or the offered path is used. If `digest` is None, the plan is applied only
+    Memories with the obstacle GONE or HELD stay in the trash. If a path is taken, the path in `places` or the offered
+    path is used. If `digest` is None, the plan is applied only
     if every memory can go back to its former path. Raises ToolError for a limit, a legal hold or an archived store.
     Also raises NotDone and TooMuch.
     """

@@ -126,10 +126,10 @@ def step(run_id: str, at: datetime) -> bool:
 
 
 def allow(run_id: str, act: Act) -> None:
-    """Let a run that a guard stopped continue. Raises NotOpen.
+    """Allow a run that a guard stopped: the run continues. Raises NotOpen if it does not wait.
 
-    If the run's moment is later than this act, because the clock was ahead, the run continues with the moment of this
-    act.
+    The run's moment can be later than this act, because the clock was ahead. The run then continues with the moment of
+    this act.
     """
     with writing():
         run, store = _opened(run_id, act, RunState.WAITING)
@@ -163,7 +163,7 @@ def undo(run_id: str, act: Act) -> int:
     """Restore the memories that the run expired, if they are still in the trash and their paths are free.
 
     Return how many were restored. An open run is cancelled first. The entries list the memories that could not be
-    restored (`taken`). Raises ToolError for an archived store; the run then continues.
+    restored (`taken`). Raises ToolError if the store is archived; an open run is then not cancelled.
     """
     act = act._replace(group=act.group or ids.new_id(ids.GROUP, act.at))
     with writing():
@@ -176,7 +176,10 @@ def undo(run_id: str, act: Act) -> int:
 
 
 def due_runs(at: datetime) -> list[Run]:
-    """Create a run for every store that has due items, and for the hub's audit if it has some. Return the runs."""
+    """Create a run for every store with due items, and for the hub's audit if it has due items. Return the runs.
+
+    A store gets no run if its last run is still open or was cancelled recently.
+    """
     moved = clock.has_moved(at)
     act = Act(Actor.system("retention"), Door.COMMAND, at)
     made = []

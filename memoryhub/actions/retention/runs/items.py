@@ -72,8 +72,10 @@ class Work:
     policies: Mapping[str, Policy]
 
     def act(self, policy: Policy | None) -> Act:
-        """Return an act of the policy. If `policy` is None, no policy asks for the removal, but the default grace has
-        ended: return an act of the hub itself."""
+        """Return an act of the policy. If `policy` is None, return an act of the hub itself.
+
+        An item has no policy if it is removed only because the default grace has ended.
+        """
         actor = Actor.system("retention")
         if policy is not None:
             actor = Actor(ActorKind.POLICY.value, policy.id, policy.id, policy.name)

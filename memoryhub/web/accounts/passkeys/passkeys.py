@@ -59,10 +59,10 @@ def _options(options: Any, state: dict[str, Any], what: str) -> HttpResponse:
 
 
 def _answered(request: HttpRequest, what: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the state of the challenge in the cookie, with `asked_at`, and the answer of the browser.
+    """Return (the state of the challenge in the cookie, the answer of the browser).
 
-    `what` is the purpose of the challenge. Raises ValueError if the challenge in the cookie has another purpose, or if
-    the answer is not a JSON object.
+    In the state, `asked_at` is the time at which the challenge was made. `what` is the purpose of the challenge. Raises
+    ValueError if the challenge in the cookie has another purpose, or if the answer is not a JSON object.
     """
     kept = signing.loads(request.COOKIES.get(COOKIE, ""), salt=SALT, max_age=LASTS)
     answer = json.loads(request.POST.get("answer", ""))

@@ -30,7 +30,7 @@ def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpR
 
 
 def wrong_method(request: HttpRequest, allow: str) -> HttpResponse:
-    """Answer 405, with links to pages that have a form for this address."""
+    """Answer 405, with links to pages on which the person can continue."""
     answer = render(request, "common/errors/wrong_method.html", {"ways_on": _ways_on(request)}, status=405)
     answer.headers["Allow"] = allow
     return answer

@@ -40,7 +40,7 @@ class KeyValues:
     """The filter of a page: values by key, and the words typed in the bar.
 
     A subclass may add fields for the layout. A key that begins with NOT excludes items with its value. `typed` are
-    the words of the bar in order; `values` includes the filters among them.
+    the words of the bar in order. `values` has the filters of the bar and of the page's other parameters.
     """
 
     values: Mapping[str, str]
@@ -190,7 +190,7 @@ class KeyValues:
 
     @classmethod
     def meant(cls, term: Term) -> Term:
-        """Return a filter as it is meant on this page: by default unchanged."""
+        """Return the filter that the typed filter `term` means on this page; by default, `term` itself."""
         return term
 
     @classmethod
@@ -205,14 +205,14 @@ class KeyValues:
 
     @classmethod
     def takes(cls, word: Word) -> bool:
-        """Return whether `word` is a plain word: it is in quotes, it has no known key, and the page takes plain
-        words."""
+        """Return whether `word` is a plain word without a guess of its key. By default, this is a word in quotes
+        without a key, if the page takes plain words."""
         return word.is_quoted and word.key is None and cls.TAKES_WORDS
 
     @classmethod
     def _key_of(cls, word: Word) -> str | None:
-        """Return the key for a word that was typed without a known key, or None for a plain word. Raises Malformed if
-        the word has an unknown key, or if the page takes no plain words."""
+        """Return the guessed key of a word that has no key, or None if the word is a plain word. Raises Malformed if
+        the word has an unknown key, or if it is a plain word and the page takes none."""
         if word.key is not None:
             raise Malformed(unknown_key(word.key, cls.KEYS))
         if key := cls.guessed(word.text):
@@ -226,7 +226,7 @@ class KeyValues:
 
 
 def _check_verbs(parts: Sequence[Word | Term]) -> None:
-    """Raise Malformed if someone typed “by” and an author after a verb that the page does not accept."""
+    """Raise Malformed if a verb that the page does not accept precedes “by” and an author: “deleted by Ann”."""
     for verb, by in pairwise(parts):
         if not isinstance(verb, Word) or not verb.is_plain or verb.text.lower() not in VERBS:
             continue

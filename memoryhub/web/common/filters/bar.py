@@ -61,7 +61,7 @@ def bar_of(
     extra: Collection[str] = (),
     with_hub: bool = False,
 ) -> dict[str, Any]:
-    """Return the template context of a list with a filter. `words` are the values of the filters in words.
+    """Return the template context of a list with a filter. `words` is {key: its value in words}.
 
     The page does not offer the keys in `hidden`, and has its own controls for those in `extra`. With `with_hub`, the
     hub itself can be chosen like a store.
@@ -87,7 +87,7 @@ def bar_of(
 
 
 def chips_of(wanted: KeyValues, words: Mapping[str, str]) -> Iterator[Chip]:
-    """Yield a chip for each value of a filter. `words` is {key: the value in words}."""
+    """Yield a chip for each value of each key in a filter. `words` is {key: its value in words}."""
     for key in wanted.values:
         several = wanted.values_of(key)
         for value in several:

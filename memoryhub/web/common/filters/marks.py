@@ -30,7 +30,7 @@ from memoryhub.web.common.versions.writers import agents_of
 class MarkFilter:
     """The marks that a memory must have, and those that it must not have.
 
-    `user` is the id of the person to whom MINE refers.
+    The mark MINE means that the review of the memory is assigned to the person with the id `user`.
     """
 
     has: frozenset[str] = frozenset()
@@ -88,7 +88,10 @@ NO_MARKS = MarkFilter()
 
 
 def mark_filter(values: Mapping[str, str], user: str = "") -> MarkFilter:
-    """Return the filter that `is` in `values` means for the person `user`. Raise Malformed for an unknown value."""
+    """Return the MarkFilter with the values of the filter `is` and its opposite. Raise Malformed if one is unknown.
+
+    `values` are the values of all filters by key. `user` is the id of the person who filters.
+    """
     has, has_not = (frozenset(values.get(key, "").split(",")) - {""} for key in ("is", NOT + "is"))
     for unknown in sorted((has | has_not) - set(MARKS)):
         raise Malformed(

@@ -26,7 +26,8 @@ def people_visible_to(user: User) -> QuerySet[User]:
 
 
 def choices_for(user: User, key: str) -> Choices:
-    """Return the ids and names from which a person may choose a value; none if there are more than MOST_LISTED."""
+    """Return the ids and names that a person may choose as a value of `key`. Return none if there are more than
+    MOST_LISTED, or if the key has no names."""
     rows: QuerySet[Any, tuple[str, str]]
     if key == "store":
         rows = MemoryStore.objects.visible_to(user).by_name().values_list("id", "name")

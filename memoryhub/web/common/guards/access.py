@@ -1,4 +1,4 @@
-"""Decorators that check who may open a page, and the actor of the acts done there."""
+"""Decorators that check who may open a page, and functions that return the person and the act of a request."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -13,10 +13,10 @@ MOST_NAMED = 3
 
 
 def who_erases(stores: Collection[str]) -> str:
-    """Return the names of at most MOST_NAMED people who can erase: admins of `stores`, or else administrators of the
-    hub.
+    """Return words for the people who can erase, such as “an admin: Ann, Bob”. At most MOST_NAMED people are named.
 
-    Without memory stores, no one is named. E-mail addresses of administrators of the hub are not shown.
+    The people are admins of `stores`. If there are none, they are administrators of the hub, whose e-mail addresses
+    are not shown. If `stores` is empty, no one is named.
     """
     admins = Member.objects.filter(store_id__in=stores).active_admins().values_list("user_id", flat=True)
     if said := _names(User.objects.filter(pk__in=admins)):

@@ -1,7 +1,7 @@
 """Acts that cannot be undone require a recent proof of who the person is.
 
-A view calls `proof` just before the act. The page that asks for the password contains the typed values, and repeats the
-request.
+A view calls `proof` just before the act. If the proof is too old, the person gets a page that asks for a new one. The
+form of this page also contains the fields of the request, and sends them again.
 """
 
 from datetime import UTC, datetime, timedelta

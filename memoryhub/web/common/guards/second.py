@@ -34,9 +34,9 @@ def guard(
 ) -> HttpResponse | None:
     """Return the page that asks for a proof or for a second person, or None if the act may be done now.
 
-    Call it in a POST, just before the act. `name` is one of ACTS. `words` returns what will be done, as pairs
-    (label, text); a pair may have the address of a page that shows more as a third item. Pass `store` if the
-    address of the request does not name it.
+    Call it in a POST, just before the act. `name` is one of ACTS. `words` returns what will be done, as
+    tuples (label, text) or (label, text, address of a page that shows more). Pass `store` if the address of the
+    request does not name the store.
     """
     if (asks := proof(request)) is not None or not second_person.is_on():
         return asks

@@ -211,7 +211,8 @@ def _snippet(language: str, code: str) -> str:
 
 
 def _linked(tokens: Sequence[Token]) -> Iterator[Token]:
-    """Yield the tokens with links to pages of the hub. A link to any other file becomes plain text."""
+    """Yield the tokens with changed links: a link to one of DOCUMENTS becomes a link to its page in the hub, and a link
+    to any other file becomes plain text."""
     is_link = True
     for token in tokens:
         if token.type == "link_open":

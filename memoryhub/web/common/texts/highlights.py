@@ -31,7 +31,8 @@ def label(kind: str) -> SafeString:
 
 
 def excerpt(text: str, start: int, end: int, kind: str) -> SafeString:
-    """Return as HTML the part of a line around the finding from `start` to `end`. Other values in it are masked too."""
+    """Return as HTML the part of a line around the finding from `start` to `end`. Sensitive values before and
+    after the finding are masked. The finding itself is masked too, unless it is a sign of poisoning."""
     first, last = text.rfind("\n", 0, start) + 1, text.find("\n", end)
     first, last = max(first, start - WINDOW), min(last if last >= 0 else len(text), end + WINDOW)
     before, after = _masked(text[first:last], start - first, end - first)

@@ -154,8 +154,11 @@ def _in_time(tokens: Iterable[tuple[object, str]]) -> Iterator[tuple[object, str
 
 
 def _bounded_table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Parse a table and return True. Return False if the text is not a table. Return False also if the tables so far
-    would have more than MOST_CELLS cells: then this table stays plain text."""
+    """Parse a table and return True. Return False if the text is not a table.
+
+    Return False also if this table and the tables before it have more than MOST_CELLS cells together. Then this table
+    and all tables after it stay plain text.
+    """
     if "tables_are_text" in state.env or not table(state, start, end, True):
         return False
     if silent:
@@ -174,7 +177,7 @@ def _bounded_table(state: StateBlock, start: int, end: int, silent: bool) -> boo
 
 
 def _keep_all_cells(state: StateBlock, tokens: Iterable[Token]) -> None:
-    """Keep the cells of a row that are more than the columns of the table: add them to the last cell of the row."""
+    """If a row has more cells than the table has columns, add the surplus cells to the cell in the last column."""
     rows: dict[int, list[Token]] = {}
     for token in tokens:
         if token.type == "inline" and token.map:
@@ -227,8 +230,8 @@ def _make_task(item: Token, children: list[Token]) -> None:
 
 
 def _with_links(parser: MarkdownIt, tokens: Sequence[Token]) -> list[Token]:
-    """Turn plain addresses in the text into links, except inside existing links. Show the title of a link after it, and
-    the address of a link that has no text."""
+    """Turn plain addresses in the text into links, except inside existing links. If a link has a title, show the title
+    after the link. If a link has no text, show its address."""
     result: list[Token] = []
     opened: list[int] = []
     for token in tokens:
@@ -294,8 +297,8 @@ def _image(
 def _fence(
     renderer: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: MutableMapping[str, Any]
 ) -> str:
-    """Return a block of code. The line above the code is shown too, if that line does more than name a known
-    language."""
+    """Return a block of code. The words beside its opening ``` are shown above it, unless they are only the name of a
+    known language."""
     code, written = renderer.fence(tokens, index, options, env), tokens[index].meta.get("written", "")
     return code if not written or written.lower() in LANGUAGES else format_html("<p>{}</p>{}", written, mark_safe(code))
 

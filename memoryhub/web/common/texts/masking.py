@@ -26,7 +26,7 @@ own."""
 
 @dataclass(frozen=True, slots=True)
 class Cover:
-    """What to mask and to label in the texts of one memory. A cover is false if nothing is masked."""
+    """What to mask and to label in the texts of one memory. `bool(cover)` is False if nothing is masked."""
 
     masked: frozenset[str] = frozenset()  # kinds to mask
     pointed: frozenset[str] = frozenset()  # kinds to label
@@ -157,7 +157,7 @@ def shown(text: str | None, cover: Cover) -> Shown:
 
 
 def sign_lines(text: str, cover: Cover) -> dict[str, tuple[str, ...]]:
-    """Return {line: the kinds of poisoning signs in it} of the lines that have such signs."""
+    """Return {text of a line: kinds of the poisoning signs in it}. Lines without such signs are left out."""
     found: dict[str, tuple[str, ...]] = {}
     for start, end, kind in signs_in(text, cover):
         first, last = text.rfind("\n", 0, start) + 1, text.find("\n", end)
@@ -175,7 +175,7 @@ def compared(old: str, new: str, known: Cover, **how: Any) -> Diff:
 def opened(work: Work, old: str, new: str, known: Cover, *, in_hunks: bool = False) -> Diff | None:
     """Mask and compare two texts of a memory. Return None if this would exceed the work that the request may still do.
 
-    With `in_hunks`, the diff has the same hunks as the texts before masking.
+    With `in_hunks`, the diff has the same hunks as a diff of the unmasked texts.
     """
     looks = bool(known.masked) + bool(known.pointed)
     if not work.opens(diffs.cost(old, new) + looks * (len(old) + len(new)) // 2):

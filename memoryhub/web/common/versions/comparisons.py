@@ -38,7 +38,7 @@ class Lined(Protocol):
 
 
 def sides(old: MemoryVersion | None, new: MemoryVersion | None) -> Sides:
-    """Return the links for two versions of one memory; `old` is None before the first version."""
+    """Return the links for two versions of one memory. A version that is missing is None."""
     address = ""
     if old is not None and new is not None:
         query = urlencode({"from": old.number, "to": new.number})

@@ -56,7 +56,8 @@ def first_seq(chain: str) -> int:
 def gaps_between(numbers: Sequence[int], low: int = 0) -> list[Gap]:
     """Return the gaps between the version numbers in `numbers`, which are descending.
 
-    The last gap is above `low`, which is the number of an existing version, or 0.
+    A gap between the last of them and `low` is returned too. `low` is the number of the next older existing version,
+    or 0 if there is none.
     """
     pairs = zip(numbers, [*numbers[1:], low], strict=False)
     return [Gap(end + 1, number - 1) for number, end in pairs if number - end > 1]
@@ -117,8 +118,11 @@ class Lost:
 
 
 def lost_of(store_id: str, seqs: Iterable[int], since: datetime | None = None) -> Lost:
-    """Return which of the versions that the entries `seqs` made have been removed. `since` is the time of the first of
-    these entries."""
+    """Return the memories that have lost versions made by the entries `seqs`.
+
+    If `since`, the time of the first of these entries, is given, the result also says whether some of the entries may
+    have been removed.
+    """
     lost: set[str] = set()
     gone = Redaction.objects.of_chain(store_id).removed()
     for part in in_parts(seqs):

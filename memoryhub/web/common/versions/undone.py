@@ -1,4 +1,4 @@
-"""Sentences for pages on the undo of an import, a merge, a retention run, a session or another act."""
+"""How far an import, a merge, a retention run, a session or another act is undone, as pages show it."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,10 @@ from memoryhub.web.common import pages
 
 @dataclass(frozen=True, slots=True)
 class Undone:
-    """The newest undo in force of an act: its entry, and how many of the act's memories it undid (`count` of `of`)."""
+    """How far an act is undone: `of` is the number of its versions, and `count` of them are undone.
+
+    `entry` is the entry of the newest undo of the act that is in force.
+    """
 
     entry: AuditEntry
     count: int
@@ -30,8 +33,7 @@ def undone_of(store: MemoryStore, seqs: Collection[int]) -> dict[int, Undone]:
 
 
 def undo_of(store: MemoryStore, versions: Sequence[str]) -> Undone | None:
-    """Return the newest undo in force of the given versions, with the number of these versions that are undone. Return
-    None if none of them is undone."""
+    """Return how far the given versions are undone. Return None if none of them is undone."""
     rows: list[tuple[str, str, int]] = []
     for part in in_parts(versions):
         rows += MemoryVersion.objects.among(store.pk, part).values_list("pk", "memory_id", "seq")

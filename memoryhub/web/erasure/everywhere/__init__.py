@@ -117,8 +117,11 @@ def _answer(request: Request, stores: Stores, listed: Asked) -> HttpResponse:
 
 
 def _collect(request: Request, stores: Stores, asked: Asked) -> HttpResponse:
-    """Send an archive of everything with the ticked spellings. If not every store was searched yet, go on searching
-    first."""
+    """Send an archive of everything with the ticked spellings.
+
+    If a store was not searched yet, search further and show the list instead. If no ticked store contains one of the
+    texts, show the list with an error instead.
+    """
     if asked.unsearched:
         return _list(request, stores, asked)
     if not collected.chosen(asked):
@@ -159,7 +162,11 @@ def _places(name: str, result: Searched) -> str:
 
 
 def _searched(asked: Asked, stores: Stores, user: User) -> Asked:
-    """Search stores for at most SECONDS, small stores first. Stores that would take longer are added to `large`."""
+    """Search the stores that are not searched yet, small stores first, for at most SECONDS.
+
+    If the search of a single store would take longer, this store is added to `large`. If the request has only one
+    store, there is no limit.
+    """
     until, at = math.inf if len(asked.stores) == 1 else time.monotonic() + SECONDS, timezone.now()
     found, large = dict(asked.searched), list(asked.large)
     order = sorted(asked.unsearched, key=lambda store: stores[store].memory_count)

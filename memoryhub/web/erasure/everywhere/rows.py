@@ -67,7 +67,10 @@ def of(asked: Asked, stores: Mapping[str, MemoryStore]) -> dict[str, Any]:
 
 
 def _absent(asked: Asked) -> list[str]:
-    """Return the texts that no store contains; none until all stores were searched."""
+    """Return the texts that were found in no store.
+
+    If a store was not searched, or if a store has texts that only people can change, return [].
+    """
     if asked.unsearched or asked.large or any(found.elsewhere for found in asked.searched.values()):
         return []
     found = [one.text for one in (*asked.spellings, *asked.near)]
@@ -75,8 +78,8 @@ def _absent(asked: Asked) -> list[str]:
 
 
 def _apart(asked: Asked, stores: Mapping[str, MemoryStore], listed: Sequence[str]) -> apart.Apart | None:
-    """Return the memories with the words of a text but none of the spellings in `listed`; None until all stores were
-    searched."""
+    """Return the memories that have all words of a text, but contain none of the spellings in `listed`. Return None if
+    there are stores that are still to be searched."""
     return (
         None if asked.unsearched else apart.memories(asked.subject, {id: stores[id] for id in asked.searched}, listed)
     )
