@@ -1,4 +1,4 @@
-"""URL patterns of the web pages, collected from all rooms."""
+"""URL patterns of the web pages, collected from the `urls.py` of each package."""
 
 from django.urls import include, path
 

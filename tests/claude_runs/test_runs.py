@@ -322,7 +322,7 @@ def test_edits_of_the_context_summaries_and_thoughts_are_kept(store: MemoryStore
     assert kinds == ["clear_thinking_20251015", "clear_tool_uses_20250919", "compact_20260112"]
     assert api.betas[0] == "context-management-2025-06-27,compact-2026-01-12"
     html = page(signed_in(alice), f"/stores/{store.id}/claude/{run.pk}")
-    assert "Before, Claude had written nothing to memory." in html
+    assert "Before the API cleared this, Claude had written nothing to memory." in html
 
 
 @pytest.mark.both_databases

@@ -1,4 +1,4 @@
-"""The question for a reason if the rules flag a text or path that a person wants to save."""
+"""Asks a person for a reason to save a text or path that the rules flag."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ class Asked:
 
 
 def ask_reason(form: forms.Form, needed: NeedsReason) -> None:
-    """Attach to the form, as `form.asked`, the findings with masked values, and a field for the reason."""
+    """Set `form.asked` to the findings, with masked values. The page then shows them and a field for the reason."""
     count = len(needed.spans) + len(needed.path_spans)
     found = tuple(islice(_found(needed), SHOWN))
     form.asked = Asked(found, count - len(found), "asked" in form.data)  # type: ignore[attr-defined]

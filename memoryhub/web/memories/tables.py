@@ -40,7 +40,7 @@ _PART = 200
 @require_POST
 @in_store(Role.VIEWER)
 def trash(request: Request, store: MemoryStore) -> HttpResponse:
-    """Download the table of the trash with the filters of its page."""
+    """Download the trash as a table, filtered like the page of the trash."""
     try:
         typed = trash_page.Filter.of(_filters(request), person(request))
         wanted = trash_page.wanted_of(typed, store)

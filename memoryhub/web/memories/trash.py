@@ -116,7 +116,10 @@ NOTHING = Page((), None, False)
 @require_safe
 @in_store(Role.VIEWER)
 def page(request: Request, store: MemoryStore) -> HttpResponse:
-    """List the newest deletions, or those before the deletion of the memory `before` in the URL."""
+    """List deleted memories, the newest deletion first.
+
+    If the URL has the id of a memory as `before`, the list begins after this memory.
+    """
     before = request.GET.get("before", "")
     parameters = request.GET.dict()
     typed, shown, problem = Filter.as_typed(parameters), NOTHING, ""
@@ -190,7 +193,7 @@ def every(store: MemoryStore, search: Search, before: str = "", *, most: int | N
 
 
 def matches(row: Row, wanted: Wanted) -> bool:
-    """Return whether the path and the author of the deletion match the search."""
+    """Return whether a deletion is one of those to show. Its time is assumed to be in the range of the search."""
     search, path = wanted.search, row.memory.path
     entry = None if row.origin else row.entry
     author, session = (entry.author_id, entry.session) if entry else (None, None)
@@ -210,7 +213,10 @@ def _marked(page: Page) -> Page:
 
 
 def _first_lines(memories: Sequence[Memory]) -> dict[str, str]:
-    """Return {text id: first non-empty line} for the first of these memories, up to MOST_BYTES of texts."""
+    """Return {text id: first non-empty line, masked} for these memories.
+
+    A memory with which the texts would have more than MOST_BYTES in total, and all memories after it, are left out.
+    """
     ids, left = [], MOST_BYTES
     for memory in memories:
         left -= memory.size

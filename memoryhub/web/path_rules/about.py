@@ -21,7 +21,7 @@ class About:
 
 
 def limits_at(store: MemoryStore, path: str) -> list[About]:
-    """Return the rules that limit changes or hide a memory at a path, in order.
+    """Return the rules that limit changes to the memory at a path, or that hide it, in order.
 
     Rules that never decide there, because of an earlier rule, are left out.
     """

@@ -75,8 +75,11 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
 
 
 def _draft(request: Request, store: MemoryStore, saved: tuple[PathRule, ...]) -> tuple[PathRule, ...]:
-    """Return the rules with which the form opens: those of the entry `from` in the query or, without it, the rules that
-    the query adds, followed by the saved rules."""
+    """Return the rules with which the form opens.
+
+    If `from` in the query is the seq of an entry that saved rules, the form opens with the rules of this entry.
+    Otherwise, it opens with the rules that the query adds, followed by the current rules of the store.
+    """
     earlier = saved_by(store, request.GET.get("from", ""))
     if earlier is not None:
         return earlier
@@ -157,14 +160,17 @@ def _page(
 
 
 def _note(request: Request) -> BoundField:
-    """Return the field for the reason of the change. The field is below the form that it belongs to."""
+    """Return the field for the reason of the change.
+
+    On the page, the field is outside the form element, so its attribute `form` names the form.
+    """
     form = NoteForm(request.POST if "note" in request.POST else None)
     form.fields["note"].widget.attrs["form"] = "rules-form"
     return form["note"]
 
 
 def _of_no_memory(store: MemoryStore, rules: list[PathRule]) -> list[tuple[int, str]]:
-    """Return (number, pattern) of each rule that covers only one memory, if no memory is at that path."""
+    """Return (number, pattern) of each rule whose pattern is a single path at which there is no memory."""
     alone = [(number, rule.pattern) for number, rule in enumerate(rules, start=1) if names_one_memory(rule.pattern)]
     there = Memory.objects.live().filter(store=store, path__in=[pattern for _number, pattern in alone])
     known = set(there.values_list("path", flat=True))

@@ -211,9 +211,9 @@ def typed(data: QueryDict) -> list[Row]:
 
 
 def limited(rows: Sequence[Mapping[str, Any]], saved: Sequence[PathRule]) -> str:
-    """Return the agent or key of the first row, if this row is an unchanged LIMIT; else "".
+    """Return the agent or key of the first row, if the other values of this row are those of LIMIT.
 
-    Return "" also if a saved rule is about this agent or key.
+    Return "" if they are not, or if a saved rule is about this agent or key.
     """
     first = {**UNTOUCHED, **(rows[0] if rows else {})}
     who = str(first["who"])

@@ -1,4 +1,4 @@
-"""The number of proposals that sessions would have opened before each past call, for a replay."""
+"""For a replay of past calls: how many proposals the session of a call would have opened before the call."""
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence

@@ -47,9 +47,9 @@ class Made(NamedTuple):
 class Past:
     """Knows which conditions past changes meet.
 
-    Texts up to the seq `cut_at` are not compared, because there are too many (0: all are compared). Authors, approvals,
-    findings and the age of an agent are the current ones. A refused change, except an `insert`, counts as one that
-    removed lines and changed protected lines.
+    If there are too many texts to compare, those of versions with a seq up to `cut_at` are not compared; otherwise,
+    `cut_at` is 0. Authors, approvals, findings and the age of an agent are the current ones. A refused change, except
+    an `insert`, counts as one that removed lines and changed protected lines.
     """
 
     def __init__(

@@ -139,7 +139,11 @@ def _left_from(store_id: str, since: datetime) -> datetime | None:
 
 
 def _entries(store_id: str, since: datetime, commands: Collection[str]) -> tuple[list[Entry], bool]:
-    """Return the entries of agents' calls of some commands, newest first, and whether there are more."""
+    """Return the entries of agents' calls with these commands, newest first, and whether the scan was cut.
+
+    A failed call is left out, unless a path rule refused it or made it a proposal. The scan is cut after MOST_ENTRIES
+    entries of all kinds.
+    """
     of_store = AuditEntry.objects.of_chain(store_id)
     low, high = of_store.seqs_near(since, None)
     newest = of_store.between(low, high).newest().in_brief()

@@ -157,8 +157,7 @@ def rules_before(store: MemoryStore, seqs: Collection[int]) -> dict[int, tuple[P
 
 
 def _change(entry: AuditEntry) -> Change | None:
-    """Return the rules before and after an entry, or None if an erasure has masked parts without which the rules cannot
-    be read."""
+    """Return the rules before and after an entry, or None if they cannot be read because an erasure masked parts."""
     try:
         details = json.loads(entry.input or "{}")
         return of_json(details["before"]).rules, of_json(details["after"]).rules
@@ -177,8 +176,8 @@ def _asked(given: QueryDict, store: MemoryStore) -> Asked | None:
 
 
 def _verbs(rules: PathRules) -> dict[str, Any]:
-    """Return the verbs of a question with their words. ONLY_ADDS is among them only if a rule depends on removed
-    lines."""
+    """Return {verb: its words} for the verbs that a question can have. ONLY_ADDS is one of them only if a rule has a
+    condition about lines."""
     words: dict[str, Any] = {verb.value: VERBS[verb] for verb in (Verb.EDIT, *Verb)}
     if any(one == Condition.REMOVES_LINES or isinstance(one, Lines) for one in rules.conditions):
         words |= {Verb.EDIT.value: _("change or remove lines of"), ONLY_ADDS: _("only add lines to")}
@@ -255,8 +254,10 @@ _VERBS: dict[str, Verb | None] = {**{verb.value: verb for verb in Verb}, ONLY_AD
 
 
 def _barred(store: MemoryStore, asked: Asked) -> str:
-    """Return a sentence on why the key, or every key of the agent, could not do this act whatever the rules say; "" if
-    a key could."""
+    """Return a sentence on why this key, or every key of this agent, cannot do the act even if the rules allow it.
+
+    Return "" if one of the keys can, or if the question is about no agent or key of the store.
+    """
     found = Key.objects.for_store(store).filter(Q(pk=asked.who) | Q(agent_id=asked.who))
     if not asked.who or not found.exists():
         return ""
@@ -269,7 +270,7 @@ def _barred(store: MemoryStore, asked: Asked) -> str:
 
 
 def _met(store: MemoryStore, rules: PathRules, doer: Doer, asked: Asked) -> Met:
-    """Return the conditions that the change in question meets now, for the memory that is at its path."""
+    """Return the conditions that the change in question would meet if it were made now."""
     memories = Memory.objects.live().filter(store=store).at(asked.path).values_list("pk", flat=True)
     met: set[Condition | Lines] = set()
     met |= {condition for condition, ids in of_memories(store.pk, list(memories), rules.conditions).items() if ids}

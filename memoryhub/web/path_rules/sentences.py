@@ -50,7 +50,8 @@ Names = Mapping[str, str]
 def names_in(store: MemoryStore, rules: Iterable[PathRule] = (), *, seen_by: User | None = None) -> dict[str, str]:
     """Return {id: name} of the agents with a key to a store, and of their keys that are not revoked.
 
-    Agents and keys in `rules` are added, and with `seen_by`, all agents that this person sees.
+    The agents and keys that `rules` name are added. If `seen_by` is a person, up to MOST_OTHERS other agents that this
+    person sees are added too.
     """
     keys = list(Key.objects.for_store(store).select_related("agent").order_by("agent__folded_name", "agent_id", "pk"))
     found: dict[str, str] = {}
@@ -68,7 +69,7 @@ def names_in(store: MemoryStore, rules: Iterable[PathRule] = (), *, seen_by: Use
 
 
 def choices(names: Names) -> list[tuple[str, str]]:
-    """Return the names as the options of a form, each isolated from the text around it."""
+    """Return the names as the options of a form, with hidden characters replaced and right-to-left text isolated."""
     return [(id, isolated(without_hidden(name))) for id, name in names.items()]
 
 

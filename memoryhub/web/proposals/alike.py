@@ -1,4 +1,4 @@
-"""Groups of similar proposals, which one agent made and which only add memories in one directory."""
+"""Groups of similar proposals. The proposals of a group are by one agent, and only add memories in one directory."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class Alike:
 def alike(rows: Sequence[Row]) -> list[Alike]:
     """Return the groups of at least two proposals, the largest first; at most MOST.
 
-    Proposals of one agent are a group if all their memories are under the same directory in the root.
+    A group has the proposals of one agent that only add memories, all of them under the same top-level directory.
     """
     groups: dict[tuple[str, str], list[Row]] = {}
     for row in rows:

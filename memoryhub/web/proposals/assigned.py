@@ -1,4 +1,4 @@
-"""The assignment of proposals: the filter by the assigned person, and the people to whom proposals can be assigned."""
+"""The filter of proposals by the person to whom they are assigned."""
 
 from collections.abc import Collection
 

@@ -23,7 +23,7 @@ _PLACE = re.compile(r"(\w{1,40}):(\w{0,40}):(\d{1,9}):(old|new):(\d{1,9})", re.A
 
 
 def name_of(place: Place) -> str:
-    """Return the text that stands for a place in the fields of a form."""
+    """Return a place as a text, for the names and values of form fields."""
     return f"{place.change}:{place.base}:{place.number}:{'old' if place.is_old else 'new'}:{place.line}"
 
 
@@ -62,7 +62,10 @@ class Drafts:
         return [draft for draft in (*self.lines.values(), Draft(self.text, self.tells)) if draft.text]
 
     def problem(self, *, alone: bool) -> str:
-        """Return a sentence on why the drafts cannot be published, `alone` or with a decision; "" if they can."""
+        """Return a sentence on why the drafts cannot be published; "" if they can.
+
+        `alone` means that they come without a decision: then at least one of them must not be empty.
+        """
         written = self.written()
         if alone and not written:
             return _("Write something first.")

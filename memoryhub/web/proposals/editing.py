@@ -25,7 +25,7 @@ class Editor:
 
 
 def parts_of(post: QueryDict) -> Parts:
-    """Return the edited texts of a posted form. Raises ValueError if a memory cannot have such a text."""
+    """Return the edited texts and the left-out hunks of a posted form. Raises ValueError if a text has a NUL."""
     texts: dict[str, str] = {}
     for name, value in post.items():
         memory = name.removeprefix(TEXT)

@@ -94,7 +94,10 @@ def page(request: Request, store: MemoryStore, number: int) -> HttpResponse:
 
 
 def _new_lines(plan: Plan) -> tuple[Sequence[Where], Lines, bool]:
-    """Return the positions of the new lines, the lines by position, and whether there are more than MOST_LINES."""
+    """Return the positions of the new lines, the lines, and whether there are more than MOST_LINES new lines.
+
+    The key of a line is the index of its position.
+    """
     ids = {state.text for change in plan.changes for state in (change.now, offered(change)) if state.text}
     texts = MemoryText.objects.contents(plan.store, ids) if ids else {}
     where, lines, is_cut = list[Where](), dict[int, str](), False

@@ -63,8 +63,10 @@ def with_lines(
     may_write: bool,
     agent: object,
 ) -> tuple[list[Row], list[Thread]]:
-    """Return the rows with the conversations and drafts on their lines, and the conversations whose line is in no
-    row."""
+    """Return the rows with the conversations and drafts about their memories, and the conversations without a row.
+
+    A conversation without a row is about the whole proposal, or about a memory that has no row.
+    """
     by_change: dict[str, list[Thread]] = defaultdict(list)
     for thread in threads:
         by_change[thread.first.change or ""].append(thread)

@@ -29,7 +29,8 @@ DECIDED = "decided"
 def page(request: Request, store: MemoryStore) -> HttpResponse:
     """List the open proposals; with `state=decided` in the URL, the decided ones.
 
-    `after` is the number of the last proposal on the page before. `is` limits the list like the inbox's filter `is`.
+    `after` is the number of the last proposal on the previous page. `is` limits the open proposals to those that are
+    assigned to the person (`mine`) or to no one (`unassigned`).
     """
     is_decided = request.GET.get("state") == DECIDED
     after = number_of(request, "after")

@@ -156,7 +156,7 @@ def _text(state: State, texts: Mapping[str, str]) -> str | None:
 
 
 def words(change: Change, choice: Choice) -> tuple[str, str]:
-    """Return the label and the sentence of the button for `choice`, one of the choices for a change with a problem."""
+    """Return (label, sentence) of the button with which a person makes `choice` about a change with a problem."""
     if choice == Choice.KEEP and not change.now.is_there:
         return _("Leave it out"), _("There is no memory here now, and none is created.")
     if choice == Choice.KEEP:

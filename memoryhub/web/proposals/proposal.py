@@ -118,7 +118,11 @@ def _why(request: Request) -> str:
 
 
 def _doubt(request: Request, proposal: Proposal) -> str:
-    """Return a sentence on who else is looking at the proposal, if the person must confirm the decision, else ""."""
+    """Return a sentence that asks the person to confirm, if someone else is looking at the proposal; else "".
+
+    Only a merge or a refusal is checked, and only until the person confirms it. If no one else is looking, the check
+    claims the proposal for the person.
+    """
     if request.POST.get("decision") not in ("merge", "refuse") or request.POST.get("anyway") or not proposal.is_open:
         return ""
     other = claim_proposal(proposal, person(request), timezone.now())
@@ -277,7 +281,10 @@ def _may_reopen(proposal: Proposal, undone: Undone | None) -> bool:
 
 
 def _trust(store: MemoryStore, heading: Heading) -> dict[str, Any] | None:
-    """Return the data for a link to path rules that would allow the same changes, or None."""
+    """Return the data for a link to path rules that would have allowed the changes of a merged proposal.
+
+    Return None if the proposal is not merged, if the store already has these rules, or if `rules_of` returns none.
+    """
     rules = rules_of(heading)
     if heading.proposal.state not in MERGED or {*rules} <= {*of_json(store.path_rules).rules}:
         return None
@@ -304,7 +311,7 @@ def _gone(heading: Heading, plan: Plan) -> int:
 
 
 def _entry(store: MemoryStore, proposal: Proposal) -> AuditEntry | None:
-    """Return the entry of the decision with its input, or None."""
+    """Return the audit entry that closed the proposal in this hub, or None if there is no such entry."""
     if proposal.seq is None:
         return None
     return AuditEntry.objects.of_chain(store.pk).filter(seq=proposal.seq).first()

@@ -58,7 +58,7 @@ class Row:
 
     @property
     def piece(self) -> int:
-        """Return the number of the proposal's first comparison on a page with several proposals."""
+        """Return the number from which this proposal's comparisons are counted on a page with several proposals."""
         return 1 + MOST_CHANGES * (1 + self.proposal.number % 900)
 
     @property

@@ -117,7 +117,7 @@ def _refuse_words(count: int) -> str:
 
 
 def _numbers(values: Sequence[str]) -> list[int]:
-    """Return those of the values that are numbers, in the given order, at most MOST."""
+    """Return the numbers among the values, each once and in ascending order, at most MOST."""
     clean = {int(value) for value in values if value.isascii() and value.isdigit() and len(value) < 19}
     return sorted(clean)[:MOST]
 

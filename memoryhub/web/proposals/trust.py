@@ -18,9 +18,9 @@ MOST_PLACES = 3
 def places_of(rows: Sequence[Row]) -> list[str]:
     """Return the patterns for the memories of some proposals.
 
-    Memories under the same directory in the root share one pattern: the deepest directory that contains all of them. A
-    memory directly in the root has its own path as its pattern. If there is only one memory, its path is the pattern
-    too. Return [] for more than MOST_PLACES patterns.
+    The memories under one top-level directory share a pattern: the deepest directory that contains all of them. A
+    memory directly in the root has its own path as its pattern. If the proposals name only one path, this path is the
+    only pattern. Return [] if there would be more than MOST_PLACES patterns.
     """
     paths = sorted({path for row in rows for outline in row.outlines for path in (outline.path, outline.to) if path})
     if len(paths) == 1:

@@ -23,8 +23,11 @@ from memoryhub.web.retention import sentences
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A policy in words, and how many memories it applies to. The moments are the earliest ones among these
-    memories."""
+    """A policy in words, and how many memories it applies to.
+
+    `unread_since`, `unchanged_since` and `begun` are each the earliest such moment of any of these memories, or None if
+    the policy applies to no memory.
+    """
 
     name: str
     pattern: str

@@ -21,7 +21,8 @@ PAST, COMING = 1, 2
 def past(store_id: str, at: datetime, tried: Sequence[Policy] | None, against_saved: bool) -> Picture:
     """Return the chart of the memories that the policies `tried` would have expired in each of the last WEEKS weeks.
 
-    If `tried` is None, these are the saved policies. `against_saved` adds the numbers of the saved policies.
+    If `tried` is None, the saved policies are used. With `against_saved`, the table of the chart also has the numbers
+    of the saved policies.
     """
     now = weeks.past_weeks(store_id, at, tried, WEEKS)
     before = weeks.past_weeks(store_id, at, None, WEEKS) if against_saved else None
@@ -38,10 +39,11 @@ def past(store_id: str, at: datetime, tried: Sequence[Policy] | None, against_sa
 
 
 def coming(store_id: str, at: datetime, tried: Sequence[Policy] | None, against_saved: bool) -> Picture:
-    """Return the chart of the memories that the policies `tried` will expire in each of the next WEEKS weeks. It
-    assumes that no one reads or changes a memory.
+    """Return the chart of the memories that the policies `tried` will expire in each of the next WEEKS weeks, if no one
+    reads or changes a memory.
 
-    If `tried` is None, these are the saved policies. `against_saved` adds the numbers of the saved policies.
+    If `tried` is None, the saved policies are used. With `against_saved`, the table of the chart also has the numbers
+    of the saved policies.
     """
     now = weeks.coming_weeks(store_id, at, tried, WEEKS)
     before = weeks.coming_weeks(store_id, at, None, WEEKS) if against_saved else None

@@ -86,9 +86,9 @@ def kept_by(memory: Memory, saved: Sequence[Policy], found: Holds, now: datetime
 
 
 def over(store_id: str, memory_id: str, path: str, now: datetime) -> list[Hold]:
-    """Return the legal hold on a memory or a path, then the pin on it, as far as they exist.
+    """Return a legal hold and then a pin that cover a memory or a path, each only if there is one.
 
-    Of several legal holds, one that freezes the text is returned first.
+    If several legal holds cover it, only one is returned: one that freezes the text, if there is such a hold.
     """
     return _over(holds.holds_of(store_id, now), memory_id, path)
 

@@ -78,8 +78,8 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
 def pattern(request: Request, store: MemoryStore) -> HttpResponse:
     """Answer with a fragment of a form: a pattern in words, and examples of matching memories.
 
-    With `brief` in the URL, there is only the number of matches. A field may have a number in its name, such as
-    `form-0-pattern`.
+    With `brief` in the URL, the number of matches is shown, but no examples. The pattern is in the first query
+    parameter whose name ends with `pattern`, for example `form-0-pattern`.
     """
     typed = next((request.GET[name] for name in request.GET if name.endswith("pattern")), "")
     given = unicodedata.normalize("NFC", typed.strip().replace("\0", "")[:LONGEST])
@@ -102,8 +102,10 @@ def about_pattern(store: MemoryStore, given: str, most: int = MOST_LOOKED_AT) ->
 
 
 def about_patterns(store: MemoryStore, given: Sequence[str]) -> list[dict[str, object]]:
-    """Return the template contexts of the fragments for several patterns. At most MOST_LOOKED_AT paths are compared for
-    all together."""
+    """Return the template contexts of the fragments that explain several patterns.
+
+    For all patterns together, at most MOST_LOOKED_AT paths are compared.
+    """
     return [about_pattern(store, one.strip(), MOST_LOOKED_AT // len(given)) for one in given]
 
 

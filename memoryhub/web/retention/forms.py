@@ -129,7 +129,7 @@ class PolicyForm(forms.Form):
         return PolicySettings(**self.cleaned_data)
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return each rule with its checkbox, its number field and the words before and after the field."""
+        """Return, for each rule, its checkbox, its number field, the unit of the number and a help text."""
         return [
             {
                 "use": self[f"use_{number}"],
@@ -163,6 +163,6 @@ def query(settings: PolicySettings) -> str:
 
 
 def drafted(parameters: Mapping[str, str]) -> dict[str, Any]:
-    """Return the form data in query parameters, as initial values of the form; empty if there are none."""
+    """Return those of `parameters` that are fields of the policy form: the data of a draft, or {} without a draft."""
     names = PolicyForm(None).fields
     return {name: value.replace("\0", "") for name, value in parameters.items() if name in names}

@@ -66,7 +66,7 @@ class Named:
 class Soon:
     """The memories that expire next.
 
-    `is_of_one`: they expire by one policy, not by all policies. `is_cut`: there may be more.
+    If `is_of_one`, these are only the memories that one given policy will expire. If `is_cut`, there may be more.
     """
 
     rows: Sequence[Named]
@@ -79,8 +79,10 @@ class Soon:
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """The items that policies would remove from a store at the moment `at` (`all`), and charts of the weeks around
-    it."""
+    """The items that policies would remove from a store by the moment `at`.
+
+    `all` counts and lists these items. `pictures` are charts of the weeks before and after `at`.
+    """
 
     at: datetime
     all: Some
@@ -108,8 +110,10 @@ class InStore:
 
 @dataclass(frozen=True, slots=True)
 class OfHub:
-    """The items that the hub's policies would remove from each store and from the hub's own audit. `is_cut` means that
-    there are more stores than the first MOST_STORES, which are shown."""
+    """The items that the hub's policies would remove from each store and from the hub's own audit.
+
+    Only the first MOST_STORES stores are included. `is_cut` means that the hub has more stores.
+    """
 
     at: datetime
     stores: Sequence[InStore]
@@ -121,11 +125,12 @@ def outlook(
     store_id: str, at: datetime, tried: Sequence[Policy] | None, *, against_saved: bool, weeks: bool = True,
     policy: str | None = None, since: datetime | None = None,
 ) -> Outlook:  # fmt: skip
-    """Return the items that a run at `at` would remove by the policies `tried` (None: the saved ones). With `since`,
-    return those of all runs from then until `at`.
+    """Return the items that a run at the moment `at` would remove. With `since`, return the items that all runs from
+    `since` until `at` would remove.
 
-    `against_saved` adds the difference from the saved policies. `weeks` adds the charts, and the memories that expire
-    next (by the policy with the id `policy`, if given).
+    The runs apply the policies `tried`, or the saved policies if `tried` is None. `against_saved` adds the difference
+    from the saved policies. `weeks` adds the charts and the memories that expire next; with `policy`, the id
+    of a policy, only those that this policy will expire.
     """
     held: set[str] = set()
     approved: set[str] = set()
@@ -150,8 +155,10 @@ def _spared(store_id: str, held: set[str]) -> list[Named]:
 
 
 def soon(store_id: str, at: datetime, tried: Sequence[Policy] | None, policy: str | None) -> Soon:
-    """Return the memories that expire next by the policy with the id `policy` (None: by any policy). The policies are
-    `tried` (None: the saved ones)."""
+    """Return the memories that expire next by the policies `tried`, or by the saved policies if `tried` is None.
+
+    With `policy`, the id of a policy, return only the memories that this policy will expire.
+    """
     found = week_by_week.coming_first(store_id, at, tried, policy, MOST_SOON)
     rows = [_named(store_id, one.path, one.memory, sentences.day(one.at)) for one in found]
     return Soon(rows, policy is not None)
@@ -164,7 +171,8 @@ def _named(store_id: str, path: str, memory: str, day: str = "") -> Named:
 def pictures(store_id: str, at: datetime, tried: Sequence[Policy] | None, *, against_saved: bool) -> Sequence[Picture]:
     """Return the charts of the weeks before and after the moment `at`, by the policies `tried` (None: the saved ones).
 
-    `against_saved` adds the numbers of the saved policies. The charts take several times as long as the lists.
+    `against_saved` adds the numbers of the saved policies. Computing the charts takes several times
+    as long as listing the items.
     """
     return past(store_id, at, tried, against_saved), coming(store_id, at, tried, against_saved)
 
@@ -189,8 +197,8 @@ def _in_store(store: MemoryStore | None, at: datetime, tried: Sequence[Policy]) 
 def differences(old: Iterable[Item], new: Iterable[Item]) -> tuple[list[Item], list[Item]]:
     """Return the items that only `new` has, and the items that only `old` has.
 
-    If both remove versions of the same memory, but not the same number, the item is returned for the one that
-    removes more, with the difference between the two numbers.
+    If `old` and `new` remove different numbers of versions of the same memory, or of audit entries, only the item with
+    the larger number is returned, and its number becomes the difference.
     """
     before = {(item.removal, item.memory): item for item in old}
     going = []

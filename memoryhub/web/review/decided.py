@@ -165,7 +165,7 @@ def _wholly_undone(reopened: Sequence[Mapping[str, Any]], entries: Sequence[Audi
 
 
 def _undone_of_proposals(store: str, entries: Sequence[AuditEntry]) -> set[object]:
-    """Return the seqs of the decisions about proposals that are no longer in force."""
+    """Return the seqs of those `entries` whose decision about a proposal is no longer in force."""
     merged = [entry.seq for entry in entries if entry.command in (decide.MERGE, decide.EDIT_AND_MERGE)]
     refused = {entry.seq for entry in entries if entry.command == decide.REFUSE}
     standing = Proposal.objects.of_store(store).filter(seq__in=refused).values_list("seq", flat=True) if refused else ()
@@ -174,7 +174,7 @@ def _undone_of_proposals(store: str, entries: Sequence[AuditEntry]) -> set[objec
 
 
 def written(entries: Iterable[tuple[str, int]]) -> str:
-    """Return entries as the text in which a form or a URL contains them."""
+    """Return entries, given as (chain, seq), as text for a form field or a URL."""
     return ",".join(f"{store}:{seq}" for store, seq in entries)
 
 

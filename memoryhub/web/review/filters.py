@@ -128,7 +128,7 @@ def _store_of(memory: str, stores: Sequence[str]) -> list[str]:
 
 
 def named(wanted: Filter, stores: Sequence[str]) -> dict[str, str]:
-    """Return the filter's values with names instead of ids. The person may see the `stores` (ids)."""
+    """Return the filter's values with names instead of ids. `stores` are the ids of stores that the person may see."""
     words = filters.named(filters.Filter(wanted.values), stores)
     for key in ("memory", NOT + "memory"):
         if key in words:

@@ -52,7 +52,7 @@ class FlagForm(forms.Form):
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_store(WHO)
 def flag(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
-    """Set the flag of a memory, which requires a note, or remove the flag."""
+    """Set or remove the flag of a memory. To set it, the person must write a note."""
     memory = memory_of(store, memory_id)
     waits = MemoryVersion.objects.filter(store_id=store.pk, memory_id=memory.pk).unreviewed().exists()
     form = FlagForm(store.pk, may_assign=waits, data=request.POST if request.method == "POST" else None)

@@ -116,8 +116,11 @@ def visible_stores(user: User) -> list[str]:
 
 
 def _found(request: Request, wanted: Filter, stores: Sequence[str]) -> tuple[Page, str]:
-    """Return a page of rows, and the ids of the worst rows, separated by commas. Only the first page shows the worst
-    rows."""
+    """Return a page of rows, and the ids of the worst rows, separated by commas.
+
+    If the order of the filter is WORST, the first page begins with the worst rows. Later pages leave these rows out:
+    each page passes the ids on to the next page, in the parameter `first`.
+    """
     now, zone = timezone.now(), timezone.get_current_timezone()
     target = resolved(wanted, stores, now=now, zone=zone, user=person(request).pk)
     place, first = Place.of(request.GET.get("at", "")), request.GET.get("first", "")
@@ -138,8 +141,10 @@ def _with_place(found: Page, waiting: Proposals) -> Page:
 
 
 def _of_others(wanted: Filter, stores: Sequence[str]) -> list[tuple[User, int]] | None:
-    """Return (person, number of assigned reviews) of the other reviewers, or None if the filter shows more than the
-    person's own reviews."""
+    """Return (reviewer, number of reviews assigned to the reviewer), or None if the filter is not exactly `is:mine`.
+
+    The page shows this list if no review is assigned to the person.
+    """
     return assignments.of_each(stores) if wanted.values == {"is": MINE} else None
 
 

@@ -104,8 +104,8 @@ class Item:
 
     @property
     def agent(self) -> Agent | None:
-        """Return the agent that wrote the version, with its name at that time. Return None if no note can be sent to an
-        agent."""
+        """Return the agent that wrote the version, with its name at that time. Return None if no agent wrote it, or if
+        the store is archived. In these cases, no note can be sent."""
         entry = self.entry
         if entry is None or entry.actor_kind != ActorKind.KEY or not entry.author_id or self.store.is_archived:
             return None
@@ -125,7 +125,7 @@ class Item:
 
     @property
     def since(self) -> int:
-        """Return the number of later versions; 0 also if the memory has the path and the text of this version again."""
+        """Return the number of later versions. Return 0 if the memory now has the path and the text of this version."""
         now, then = self.memory, self.version
         is_again = now.is_live and (now.path, now.sha256) == (then.path, then.sha256)
         return 0 if is_again else now.version_count - then.number

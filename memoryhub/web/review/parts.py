@@ -1,4 +1,4 @@
-"""The versions that a decision about several versions covers, in one part for each store."""
+"""A decision about several versions: the versions that it covers, as one `Part` for each store."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -48,7 +48,7 @@ def parts_of(chosen: Sequence[str], verb: Verb, user: User) -> list[Part]:
     """Return the versions of `chosen` (ids) that the person may decide about, as one Part for each store.
 
     A flag covers versions in any state, other decisions only versions that await review. Raise PermissionDenied if
-    there is no store in which the person decides.
+    the person sees such versions in `chosen` but may not decide in any of their stores.
     """
     found = MemoryVersion.objects.filter(pk__in=chosen)
     if not user.is_superuser:
@@ -99,8 +99,8 @@ def with_earlier(parts: Iterable[Part], rows: Iterable[Row]) -> list[Part]:
 
 
 def _earlier(part: Part, memories: Sequence[str], seq: int) -> int:
-    """Return how many unreviewed versions of `memories` an approval of the part includes although they are not in the
-    part."""
+    """Return the number of unreviewed versions of `memories` that are not in the part, but are approved together with
+    later versions of the part. `seq` is the last seq of the part."""
     waiting = MemoryVersion.objects.filter(store=part.store, memory_id__in=memories, seq__lte=seq).unreviewed()
     rows, chosen = list(waiting.values_list("pk", "memory_id", "number")), frozenset(part.versions)
     last: dict[str, int] = {}

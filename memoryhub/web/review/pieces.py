@@ -66,7 +66,7 @@ class Work:
 
     @classmethod
     def of(cls, request: Request, verb: Verb) -> "Work":
-        """Parse the form. A missing or invalid value becomes the value that it has before the first piece."""
+        """Parse the form. A missing or invalid field gets its initial value, as if no piece was decided yet."""
         form, now = request.POST, timezone.now()
         return cls(
             verb,
@@ -127,7 +127,7 @@ def ask(request: Request, verb: Verb, problem: str = "") -> HttpResponse:
 
 
 def go_on(request: Request, verb: Verb) -> HttpResponse:
-    """Decide about the next piece, and show the progress. After the last piece, redirect to where the work began."""
+    """Decide about the next piece, and show the progress. After the last piece, redirect to the page in `next`."""
     stores = MemoryStore.objects.in_bulk(stores_to_decide(person(request)))
     if not stores:
         raise PermissionDenied
@@ -173,7 +173,7 @@ def _decided(request: Request, work: Work, piece: Page, stores: Mapping[str, Mem
 
 
 def _ended(request: Request, work: Work, why: str = "") -> HttpResponse:
-    """Redirect to where the work began, with a message and a link that undoes all of it."""
+    """Redirect to the page in `next`, with a message and a link that undoes the decisions of all pieces."""
     back = next_of(request, "review")
     if work.entries:
         said = work.verb.did(work.done) if work.verb.did else ""

@@ -29,8 +29,8 @@ _SEPARATOR = "~"
 
 
 class Place(NamedTuple):
-    """Where a page begins: a place among the versions (see `queries.page`), and the id of the last proposal before that
-    place."""
+    """Where a page begins: its place among the versions (see `queries.page`), and the id of the last proposal that
+    earlier pages have passed ("" if there is none)."""
 
     versions: str
     proposal: str
@@ -54,9 +54,10 @@ def where_decided(user: User) -> QuerySet[MemoryStore]:
 
 
 class Proposals:
-    """The open proposals that match a filter, oldest first.
+    """The open proposals that match a filter, oldest first; with `newest`, newest first.
 
-    `passed` is the id of the last proposal that was taken or did not match.
+    `passed` is the id of a proposal. All proposals up to this one were taken or do not match, so the next page begins
+    after it.
     """
 
     def __init__(self, wanted: Wanted, user: User, passed: str = "", *, newest: bool = False) -> None:
@@ -85,8 +86,8 @@ class Proposals:
         return row
 
     def about(self, store: str, memories: Collection[str]) -> list[tuple[Row, set[str]]]:
-        """Return the oldest matching proposals that change one of `memories`, with the ids of these memories. At most
-        CHUNK proposals are read."""
+        """Return the oldest matching proposals that change one of `memories`, each with the ids of all memories that it
+        changes. At most CHUNK proposals are read."""
         if store not in self.stores or not memories:
             return []
         changes = ProposedChange.objects.filter(store_id=store, memory__in=memories)
@@ -108,7 +109,8 @@ class Proposals:
             self.passed = self.read
 
     def _asked(self) -> ProposalQuerySet:
-        """Return the proposals that match by their own columns. Their changes are checked later."""
+        """Return the open proposals that match the conditions on a proposal. The conditions on its changes, such as the
+        path, are checked later."""
         wanted = self.wanted
         found = Proposal.objects.filter(store_id__in=self.stores).of_state(ProposalState.OPEN)
         for name, value in (("agent", wanted.author), ("session", wanted.session)):
@@ -145,7 +147,7 @@ def _changes(proposals: Iterable[Proposal]) -> Mapping[str, list[Change]]:
 
 
 def _matches(wanted: Wanted, proposal: Proposal, memory: str | None, path: str, new_path: str | None) -> bool:
-    """Return whether one change of a proposal matches the filter."""
+    """Return whether one change of `proposal` matches the filter. The last three arguments describe the change."""
     paths = [path, *([new_path] if new_path else [])]
     if wanted.memory not in (None, memory) or memory in wanted.other_memories:
         return False

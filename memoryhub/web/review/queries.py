@@ -1,7 +1,7 @@
-"""Pages of versions that await review, across stores, with keys as cursors and bounded work.
+"""Pages of the versions that await review, from several stores. A page scans a limited number of versions.
 
-In a store, versions have the order of their entries; stores are merged by time. The cursor of a page holds the last
-passed version of each store.
+The versions of one store are in the order of their entries. The versions of several stores are merged by time. A place
+between two pages is written as the last passed version of each store.
 """
 
 import re
@@ -59,7 +59,7 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Versions in order."""
+    """A page of versions, and of rows such as proposals among them, in order."""
 
     rows: Sequence[Row]
     next: str | None  # where the next page begins, or None at the end
@@ -215,7 +215,8 @@ def _stores_of_session(wanted: Wanted) -> list[str]:
 class _Stream:
     """The matching versions of one store, loaded in chunks.
 
-    `passed` is the last version that was taken or did not match.
+    `passed` is the place of a version. All versions up to this one were taken or do not match, so the next page begins
+    after it.
     """
 
     def __init__(self, wanted: Wanted, store: str, passed: Place | None, newest: bool) -> None:
@@ -229,7 +230,7 @@ class _Stream:
 
     def _of_rare_author(self) -> list[int] | None:
         """Return the seqs of the author's entries. Return None if there are more than RARE, if the filter names no
-        author, or if another index finds the versions."""
+        author, or if it names a memory or a session, whose own index finds the versions."""
         if self.wanted.author is None or self.wanted.memory is not None or self.wanted.session is not None:
             return None
         entries = AuditEntry.objects.of_chain(self.store).by_author(self.wanted.author).between(self.low, self.high)
@@ -332,7 +333,10 @@ class _Stream:
 
 
 def matching(wanted: Wanted, store: str, rows: list[Row]) -> list[Row]:
-    """Return the versions in `rows`, all of one store, that match the conditions on single versions."""
+    """Return those of `rows` that match the filter. All `rows` are versions of `store`.
+
+    The filter's memory and session are not checked.
+    """
     rows = [row for row in rows if _is_wanted(wanted, row)]
     authors: dict[int, list[str | None]] = {}
     if wanted.needs_entries and rows:

@@ -58,9 +58,9 @@ def live(store: str, after: Key, limit: int, prefix: str | None) -> list[Row]:
 
 
 def old(store: str, after: Key, limit: int, prefix: str | None) -> list[Row]:
-    """Return at most `limit` versions after the key `after`, by memory and number. Only the old ones are candidates.
+    """Return at most `limit` versions after the key `after`, ordered by memory and number.
 
-    `prefix` is not used.
+    Versions that are not old, such as the current ones, are returned with `is_candidate` False. `prefix` is not used.
     """
     versions = MemoryVersion.objects.filter(store_id=store)
     if not after:

@@ -27,8 +27,8 @@ def hint_in(text: str) -> str:
 
 
 def ending_of(text: str) -> str:
-    """Return the last characters of a key if the text is only a key or its end, else "". Examples are `a1b2` and
-    `mh_…a1b2`."""
+    """Return the last characters of a key if the text is nothing but these characters (`a1b2`) or a shortened key
+    (`mh_…a1b2`). Else return ""."""
     found = _ENDING.fullmatch(text.strip())
     return found[1] if found else ""
 

@@ -55,7 +55,8 @@ def _near(
 
 
 def _most_frequent(word: str, wanted: Wanted, stores: Sequence[str], until: float) -> str:
-    """Return the most frequent near spelling of a word in the texts searched until the time `until`, or ""."""
+    """Search for near spellings of a word until the time `until`. Return the most frequent one. Return "" if none was
+    found."""
     nearly, counts = NearSpellings([word]), Counter[str]()
     if " " in word or not nearly.halves:
         return ""

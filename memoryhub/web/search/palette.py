@@ -93,7 +93,8 @@ def _erasing(user: User, query: str, words: Sequence[str], store_id: str) -> dic
 
 
 def _can_be_personal(text: str) -> bool:
-    """Return whether a text resembles a name, an address or a number, and is not a word that names a page."""
+    """Return whether a text may be a name, an address or a number. A single word in lower-case ASCII letters is not: it
+    rather names a page."""
     return not (text.isascii() and text.isalpha() and text.islower())
 
 

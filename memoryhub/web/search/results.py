@@ -36,7 +36,7 @@ class Excerpt:
 
 
 class Made(NamedTuple):
-    """The entry that made a version and, if it was imported, its author."""
+    """The entry that made a version. For an imported version, also the author of the version."""
 
     entry: AuditEntry | None
     origin: Origin | None
@@ -151,7 +151,8 @@ def _joined(one: Version, other: Version) -> Version:
 def excerpt(text: str, words: Sequence[str], url: str, parameter: str, masked: str | None = None) -> Excerpt:
     """Return the matching lines to show, at most MOST_LINES, each with a link and the lines next to it.
 
-    The first match of each word comes before other matches. `masked` is the text to show, with sensitive values masked.
+    If more lines match, the first match of each word is shown rather than other matches. `masked` is the text to show,
+    with sensitive values masked.
     """
     numbers, over = found_lines(text, words)
     text = text if masked is None else masked
@@ -172,7 +173,7 @@ def excerpt(text: str, words: Sequence[str], url: str, parameter: str, masked: s
 
 
 def _line(line: str, number: int, words: Sequence[str], url: str, parameter: str) -> str:
-    """Return a line as HTML, cut around the first mark if it is long, with a link on its number."""
+    """Return a line as HTML, with a link on its number. A long line is cut around its first match."""
     found = spans(line, words)
     start, end = window(line, found)
     inside = [(max(a, start) - start, min(b, end) - start) for a, b in found if a < end and b > start]

@@ -183,8 +183,10 @@ def _count(part: Part, row: Row, hit: Hit | None, words: int) -> None:
 
 
 def _rows(wanted: Wanted, stores: Sequence[str], place: Place) -> Iterator[tuple[Row, Hit | None, int]]:
-    """Yield (row, its match or None, the words that occur in it) for every row after a place. The words are a number
-    with a bit for each word, at the position of the word."""
+    """Yield (row, its match or None, the words that occur in it) for every row after a place.
+
+    The words are written as a number. Its bit n is 1 if the word at position n of the search occurs.
+    """
     size = FIRST_ROWS if not place.looked else MOST_ROWS
     for store in sorted(stores):
         if store < place.store:
@@ -233,8 +235,8 @@ def _looked_at(wanted: Wanted, store: str, rows: Sequence[Row]) -> Iterator[tupl
 
 
 def _texts(store: str, rows: Sequence[Row], masked: bool) -> dict[str, str]:
-    """Return {text id: text} of the first rows: at most BATCH_ROWS texts, which have at most BATCH_BYTES together
-    unless there is only one."""
+    """Return {text id: text} of the first rows, at most BATCH_ROWS rows. Their texts have at most BATCH_BYTES in total,
+    or the first text alone has more."""
     ids: list[str] = []
     size = 0
     for row in rows[:BATCH_ROWS]:
@@ -265,8 +267,8 @@ def _is_by(wanted: Wanted, row: Row, facts: Facts | None) -> bool:
 
 
 def _words_of(wanted: Wanted, hit: Hit) -> int:
-    """Return the words that occur in the path, the note or the text: a number with a bit for each word, at the position
-    of the word."""
+    """Return the words that occur in the path, the note or the text, as a number. Its bit n is 1 if the word at
+    position n of the search occurs."""
     left = wanted.words
     if left and wanted.paths and hit.row.path:
         left = missing(fold(hit.row.path), left)

@@ -113,7 +113,8 @@ def _found(user: User, query: Query, parameters: Mapping[str, str], *, goes_on_b
 
 
 def _unknown(query: Query, stores: Sequence[str]) -> Unknown | None:
-    """Return an unknown author in a filter, with the query for a similar name, or None."""
+    """Return an unknown author in a filter, with a query that has a similar name in its place. Return None if all
+    authors are known."""
     found = unknown_author(query.values, stores)
     return found and replace(found, query=query.query(**{found.key: found.near}))
 
@@ -185,7 +186,8 @@ def stores_of(user: User, query: Query) -> dict[str, MemoryStore]:
 
 
 def _total(stores: Mapping[str, MemoryStore], path: str | None) -> int:
-    """Return the number of live memories to scan: all of the stores, or only those under the `path`."""
+    """Return the number of live memories to scan: all memories of the stores or, with a `path`, only the memories under
+    it."""
     if path is None:
         return sum(store.memory_count for store in stores.values())
     found = Directory.objects.at(path).filter(store_id__in=stores).aggregate(count=Sum("memory_count"))

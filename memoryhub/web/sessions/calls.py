@@ -244,8 +244,11 @@ def _one_with_raw(call: Call, entry: AuditEntry | None, masked: Entries) -> Call
 
 
 def shown_lines(first: int | None, last: int | None, total: int | None) -> tuple[int, int] | None:
-    """Return the lines from `first` to `last` that an answer showed, or None if `first` or `last` is None. `total` is
-    the number of lines of the version, if known. The empty line at the end of a full view does not count."""
+    """Return the range of lines that an answer showed, or None if `first` or `last` is None.
+
+    `total` is the number of lines of the version, if known. The range ends at `total` at the latest, because a full
+    view also counts an empty line at the end.
+    """
     if first is None or last is None:
         return None
     return first, last if total is None else max(first, min(last, total))

@@ -20,8 +20,8 @@ from memoryhub.web.sessions.calls import stores_of
 def compare_sessions(request: Request) -> HttpResponse:
     """Redirect to the changes between the ends of two sessions (`session`, twice) in one memory store (`store`).
 
-    Without `store`, the only store with entries of both sessions is used. If this is not possible, the page says why,
-    or lists the stores.
+    Without `store`, the only store with entries of both sessions is used. If there are several such stores, the page
+    lists them. If no comparison is possible, the page says why.
     """
     user, ticked = person(request), list(dict.fromkeys(request.GET.getlist("session")))
     sessions = list(Session.objects.filter(pk__in=ticked)) if len(ticked) == 2 else []
@@ -54,7 +54,10 @@ def _changes(store: MemoryStore, sessions: Sequence[Session]) -> str:
 
 
 def _problem(ticked: int, seen: int) -> str:
-    """Return a sentence on why there is no comparison. Of the `ticked` sessions, the person may see `seen`."""
+    """Return a sentence on why there is no comparison.
+
+    `ticked` is the number of ticked sessions; `seen` is the number of those that the person may see.
+    """
     if seen == 2:
         return _("There is no memory store that you may see and in which both sessions worked.")
     if ticked in (0, 2):

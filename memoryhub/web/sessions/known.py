@@ -97,8 +97,8 @@ def moment_of(query: Mapping[str, str], session: Session, stores: Sequence[Memor
 
 
 def _moment(typed: str, session: Session) -> datetime:
-    """Parse a time in the current time zone; without seconds, the end of the minute. Raises ValueError if the text is
-    invalid."""
+    """Parse a time in the current time zone. A time without seconds means the end of its minute. Raises ValueError if
+    the text is invalid."""
     moment = parse_datetime(typed)
     if moment is None:
         time = parse_time(typed)

@@ -28,7 +28,7 @@ class Reads:
     versions: dict[str, MemoryVersion] = field(default_factory=dict)
 
     def before(self, entry: AuditEntry | None) -> tuple[Read, ...]:
-        """Return the versions that an entry's session had read before the entry, last read first, each once.
+        """Return the versions that an entry's session had read before the entry: each once, the most recent read first.
 
         Only the last LOOKED_AT calls are examined, and at most MOST_READS versions are returned.
         """

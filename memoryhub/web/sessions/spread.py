@@ -101,7 +101,8 @@ def carriers(finding: Finding, memory: Memory, version: MemoryVersion | None) ->
 
 
 def lines_with(text: str, value: str) -> list[int]:
-    """Return the numbers of the lines, from 1, that contain an occurrence of a value or a part of one."""
+    """Return the numbers (from 1) of the lines that contain a value. If the value spans several lines, all of them
+    count."""
     found: list[int] = []
     line, counted, at = 1, 0, text.find(value)
     while at >= 0:

@@ -74,7 +74,7 @@ class CallInWords:
 
     @property
     def shows_decision(self) -> bool:
-        """Return whether there is a last decision about the version, apart from one that is a part of the shown
+        """Return whether to show the last decision about the version: there is one, and it is not a part of the shown
         undo."""
         decided = self.call.decided
         return decided is not None and not (self.was_undone and self.undone and decided.seq == self.undone.entry.seq)

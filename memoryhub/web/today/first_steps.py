@@ -24,7 +24,7 @@ class Step:
 
 
 def first_steps(stores: Sequence[str], user: User, at: datetime, *, has_waiting: bool) -> Sequence[Step]:
-    """Return the five steps for an administrator of the hub, or none if all are done.
+    """Return the five steps for an administrator of the hub. Return none for other people, or if all steps are done.
 
     `stores` are the ids of visible stores. `has_waiting` means that versions await review.
     """
@@ -80,8 +80,10 @@ def _steps(stores: Sequence[str], at: datetime, *, invited: bool, reviewed: bool
 
 
 def _connect(stores: Sequence[str], at: datetime, *, wrote: bool) -> Step:
-    """Return the step for connecting an agent. It is done if an agent `wrote` or, while there is a usable key, has
-    called the hub."""
+    """Return the step for connecting an agent.
+
+    The step is done if an agent `wrote`. If there is a usable key, a first call by an agent is enough.
+    """
     title = _("Connect an agent")
     of_agents = Key.objects.exclude(pk__in=Key.objects.of_hub())
     newest = of_agents.usable(at).newest().first()

@@ -132,7 +132,10 @@ def _signed(export: Export, act: Act) -> HttpResponse:
 
 
 def _has_governance(store: MemoryStore, path: str) -> bool:
-    """Return whether the store or the directory has anything that people decided or said."""
+    """Return whether an export may include anything that people decided or said.
+
+    For a directory (`path`), this means comments on any memories of the store.
+    """
     of_memories = Comment.objects.of_store(store.pk).filter(memory__isnull=False)
     if path:
         return of_memories.exists()

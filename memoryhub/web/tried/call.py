@@ -91,7 +91,11 @@ def _choices(request: Request, keys: Mapping[str, Key]) -> list[tuple[str, str]]
 
 
 def _begun(request: Request, store: MemoryStore, keys: Mapping[str, Key]) -> dict[str, Any]:
-    """Return the initial values of the form: those of the recorded call with the seq `?call=`, or those in the URL."""
+    """Return the initial values of the form.
+
+    If the URL has the seq of a recorded call in `call`, and the call's input can be read, they are those of the call.
+    Otherwise, they are the other parameters of the URL.
+    """
     seq = request.GET.get("call", "")
     found = None
     if seq.isascii() and seq.isdigit() and len(seq) < 19:

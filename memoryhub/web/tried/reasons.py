@@ -62,7 +62,7 @@ class Reasons:
         self._before: list[tuple[int, Collection[str], str]] = []
 
     def of(self, entry: AuditEntry, before: str, new: AuditEntry, after: str) -> list[Reason]:
-        """Return the reasons why the answer to a call was `before` and is `after` in the replay; at least one."""
+        """Return one or more reasons why the recorded answer `before` and the answer `after` in the replay differ."""
         places = {path for path in (entry.path, entry.new_path, new.path, new.new_path) if path is not None}
         reasons = [*self._governed(entry, before, new, after, places), *self._earlier(places)]
         reasons += self._changed(entry, places)
@@ -134,8 +134,8 @@ class Reasons:
             yield Reason(_("It could not be put back as it was, because its text is gone."))
 
     def _earlier(self, places: Collection[str]) -> Iterator[Reason]:
-        """Yield at most one reason, from the earlier calls that were not run again or had another outcome: the last of
-        them that concerned one of the `places`."""
+        """Yield at most one reason: the last earlier write at one of the `places` that was not run again or had another
+        outcome."""
         for seq, others, words in reversed(self._before):
             if any(_touch(one, other) for one in places for other in others):
                 yield Reason(words, seq)

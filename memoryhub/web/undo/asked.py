@@ -38,8 +38,10 @@ class Asked:
 
     @property
     def ticks(self) -> Ticks:
-        """Return the ticks that take effect: those that the person sent and that are still listed, or else the proposed
-        ones."""
+        """Return the ticks that take effect: those in the request whose writes are listed and can be ticked.
+
+        If the person has not seen the ticks yet, the proposed ticks are added.
+        """
         return self.spread.ticks if self.spread else Ticks()
 
     def problem(self, request: Request) -> str:

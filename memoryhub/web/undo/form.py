@@ -102,8 +102,10 @@ def rest_options(changes: Sequence[Change], given: Given) -> list[Option]:
 
 
 def effects_of(changes: Iterable[Change], choice: Choice | None = None) -> str:
-    """Return, as text, how many memories a choice would change in which way: `deleted:2 modified:1`. None means the
-    proposed choice of each change."""
+    """Return how many memories a choice would change in which way, as a text such as `deleted:2 modified:1`.
+
+    If `choice` is None, the proposed choice of each change is used.
+    """
     counted = Counter(
         effect for change in changes for effect in change.effects(_offered(change, choice or change.choices[0]))
     )

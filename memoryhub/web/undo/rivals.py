@@ -13,7 +13,7 @@ MOST = 3
 
 @dataclass(frozen=True, slots=True)
 class Rival:
-    """Another memory of the plan (`name` is its path). Only one of the two memories can have the path `path`."""
+    """A memory that competes with another memory of the plan for the path `path`. `name` is the rival's own path."""
 
     name: str
     path: str

@@ -121,8 +121,8 @@ def preview(
 ) -> Preview:
     """Return the rows of a plan with the current choices. If the URL asks for one diff, only that diff is computed.
 
-    Only some changes can have diffs: the first `most` (default: MOST_DIFFS), or the first MOST_ASKED with a problem or
-    a legal hold, if these are more. With `in_hunks`, each diff has the hunks of the texts before masking.
+    Only the first `most` changes (default: MOST_DIFFS) can have diffs; if more have a problem or a legal hold, up to
+    MOST_ASKED of these can. With `in_hunks`, each diff has the same hunks as a diff of the unmasked texts.
     """
     rivals = rivals_of(plan.changes)
 
@@ -206,8 +206,9 @@ class _Diffs:
     def of(self, change: Change, state: State | None, *, before: bool = False) -> tuple[Diff | None, bool]:
         """Return the diff from a memory's current state to `state`, and whether it is closed.
 
-        `before` means that `state` is the one before the change. The diff is None if it is closed, if the texts
-        are equal, or if one of the texts is not available.
+        A closed diff is not on the page; a link opens it. `before` means that `state` is the one before the change. The
+        diff is None if it is closed, if the texts are equal, if one of the texts is not available, or if the change
+        cannot have a diff.
         """
         now = change.now
         if state is None or change.memory not in self.shown or (now.is_there and now.sha256 == state.sha256):

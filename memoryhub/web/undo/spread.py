@@ -68,7 +68,7 @@ class Ticks:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A memory of which a reader has read lines of the undone versions. `path` is its current path."""
+    """A memory with lines that the undo removes. `path` is its current path."""
 
     memory: str
     path: str
@@ -214,7 +214,11 @@ class _Undone:
     sessions: frozenset[str | None]
 
     def wrote(self, entry: Entry) -> bool:
-        """Return whether an entry is by a writer of the undone versions or by a person."""
+        """Return whether an entry must not count as a read.
+
+        This is so if it made an undone version or repeats such a call, if its session wrote an undone version, or if it
+        is no call with a key.
+        """
         is_own = entry.seq in self.entries or entry.replay_of in self.entries
         return is_own or entry.kind != ActorKind.KEY or entry.session in self.sessions
 
@@ -286,7 +290,7 @@ def _written(
 
 
 def _reader(group: Group, known: Carried, written: Mapping[tuple[str, int], Written]) -> Reader:
-    """Return a reader with its first read of each memory, and with the writes after it."""
+    """Return a reader with its first read of each memory, and with those of its writes that are in `written`."""
     reads: dict[str, Read] = {}
     for seen in reversed(group.seen):
         lines, source = known.lines(seen), known.rows[seen.version.id][1]

@@ -280,7 +280,7 @@ def test_an_ended_request_is_not_allowed_any_more(
 ) -> None:
     end(request_of_alice, alice, other)
     client = signed_in(other)
-    assert 'class="stack-row"' not in text_of(client.get("/acts")).partition("Others")[0]
+    assert 'class="stack-row"' not in text_of(client.get("/acts")).partition("Other requests")[0]
     client.post(f"/acts/{request_of_alice.pk}/allow")
     request_of_alice.refresh_from_db()
     assert request_of_alice.state != "allowed"

@@ -119,7 +119,7 @@ def test_a_first_name_that_one_member_has_tells_them_and_the_page_says_whom(
     assert "For you" not in today(ann) + today(anna)
     body = " ".join(signed_in(carla).get(sent.headers["Location"]).content.decode().split())
     assert "These people get a notice on their page “Today”: <b>Mina Park</b>" in body
-    assert "Nobody got a notice about <b>@ann</b>" in body and "Nobody got a notice about <b>@Tom</b>" in body
+    assert "<b>@ann</b> reached nobody" in body and "<b>@Tom</b> reached nobody" in body
     assert "@b.c</b>" not in body and "Told on" not in page(carla, memory)
 
 

@@ -26,7 +26,7 @@ def test_a_deletion_leads_to_the_removal_for_good_or_says_whom_to_ask(store: Mem
     }
     for address, way in pages.items():
         html = curator.get(address).content.decode()
-        assert "To remove it permanently, ask an admin: Alice." in html and way not in html
+        assert "For a permanent removal, ask an admin: Alice." in html and way not in html
         html = signed_in(alice).get(address).content.decode()
         assert way in html and "ask an admin" not in html
 

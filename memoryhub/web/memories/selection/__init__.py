@@ -38,7 +38,7 @@ SUGGESTED = 200
 @require_POST
 @in_store(Role.VIEWER)
 def answer(request: Request, store: MemoryStore) -> HttpResponse:
-    """Do the act in the form field `act` on the selection, or on everything in a directory."""
+    """Do the act that the form field `act` names, on the selection or on everything in a directory."""
     posted = Posted.of(request.POST)
     view = _ACTS.get(posted.act)
     if view is None:

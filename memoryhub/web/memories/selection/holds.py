@@ -1,4 +1,4 @@
-"""Pinning or holding selected items, in a directory or among the results of a search."""
+"""Puts pins or legal holds on memories and directories that a person selected in a directory or in search results."""
 
 from django.contrib import messages
 from django.core.exceptions import ValidationError

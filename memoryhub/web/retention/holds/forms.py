@@ -19,7 +19,7 @@ WHOLE_STORE = "/"
 
 
 class TermsForm(forms.Form):
-    """The terms of a hold: its reason, kind and last day. The person may place the `kinds` of hold."""
+    """The terms of a hold, such as its kind, reason and last day. `kinds` are the kinds that the person may place."""
 
     kind = forms.ChoiceField(label=_("Kind"), widget=forms.RadioSelect)
     freezes = forms.BooleanField(

@@ -45,10 +45,10 @@ def going_along(store: MemoryStore, moving: Iterable[tuple[str, str]], now: date
 
 
 def fixing(store: MemoryStore, path: str, now: datetime, memory: str = "") -> Kept | None:
-    """Return the legal hold that keeps a memory or a directory at `path`, with the held path. Return None if there is
-    none.
+    """Return the legal hold that forbids moving or renaming the memory or directory at `path`, with a held path.
 
-    The held path is `path`, or a path in this directory.
+    The held path is `path` itself or, if `path` is a directory, perhaps a path in it. Return None if there is no such
+    hold.
     """
     in_force = holds.holds_of(store.pk, now)
     hold = in_force.fixes(memory, path)

@@ -109,7 +109,7 @@ def cancel(request: Request, run: Run) -> HttpResponse:
 @require_POST
 @of_run(Role.ADMIN)
 def undo(request: Request, run: Run) -> HttpResponse:
-    """Restore the memories that the run moved to the trash and that are still there."""
+    """Restore the memories that the run moved to the trash, as far as they are still in the trash."""
     if run.store is None:
         raise Http404
     try:

@@ -26,7 +26,7 @@ run."""
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A run in numbers: `done` items of the expected ones."""
+    """A run in numbers. `done` is how many of the expected items the run has processed."""
 
     run: Run
     done: int
@@ -91,7 +91,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """One page of lines. `next` is the id of the last item on this page, or None if there are no more."""
+    """One page of lines. If another page follows, `next` is the id of the last item on this page; otherwise None."""
 
     lines: Sequence[Line]
     next: int | None
@@ -99,7 +99,7 @@ class Lines:
 
 @dataclass(frozen=True, slots=True)
 class WayBack:
-    """The memories that a run moved to the trash and that are still there, `count` in all."""
+    """The memories that a run moved to the trash and that are still in the trash. `count` is their number."""
 
     count: int
     is_cut: bool  # not all memories were checked
@@ -114,7 +114,7 @@ class WayBack:
 
 
 def summary(run: Run) -> Summary:
-    """Return a run in numbers. The items of a run that is not done are counted now."""
+    """Return a run in numbers. If the run is not done, the items that it has processed are counted now."""
     done = RunItem.objects.filter(run=run).count() if run.state != RunState.DONE else run.expected
     per_cent = 100 if run.state == RunState.DONE else min(99, 100 * done // max(run.expected, 1))
     return Summary(run, min(done, run.expected), per_cent, _figures(run))
@@ -132,8 +132,10 @@ def _figures(run: Run) -> list[tuple[int, str]]:
 
 
 def undone(run: Run) -> Undone | None:
-    """Return the act that undid a run, in whole or in part. Return None if there is no such act, or if it was itself
-    undone."""
+    """Return how far a run is undone, with the entry of its newest undo in force. Return None if no undo is in force.
+
+    An undo that was itself undone is no longer in force.
+    """
     store_id = run.store_id or ""
     entries = AuditEntry.objects.of_chain(store_id).of_command("undo_run").filter(ok=True, input__contains=run.pk)
     came = {
@@ -197,8 +199,8 @@ def skipped_words(code: str) -> str:
 
 
 def way_back(run: Run) -> WayBack:
-    """Return the memories that the run moved to the trash and that are still there. At most MOST_BACK memories are
-    checked."""
+    """Return the memories that the run moved to the trash and that are still in the trash. At most MOST_BACK memories
+    are checked."""
     if not run.expired or run.store_id is None:
         return WayBack(0, False, (), 0)
     expired = RunItem.objects.filter(run=run, removal=Removal.EXPIRE, skipped="").order_by("pk")

@@ -1,7 +1,7 @@
 """The paths of stores for the path finder, cached in each process.
 
-The cache is valid as of a seq. Every change of a path makes a row with a later seq, so a keystroke only needs queries
-for later changes.
+For each store, the cache holds the paths as they were after one audit entry. Later changes of a path have a greater seq
+than this entry, so for a keystroke only these changes are read.
 """
 
 import threading
@@ -27,10 +27,10 @@ _CHUNK = 500
 
 @dataclass(frozen=True, slots=True)
 class Paths:
-    """A store's paths as of a moment, in several indexes by number.
+    """A store's paths as of a moment, in several numbered indexes.
 
-    `places` is {changed memory: number of the index with its newest path}; a number without an index means that the
-    memory was deleted. Other memories are in the first index.
+    Index 0 holds all paths at an earlier moment. `places` holds the memories that changed since: {memory: number of the
+    index with its current path}. The number is -1 if the memory was deleted.
     """
 
     indexes: Mapping[int, PathIndex]
@@ -169,7 +169,8 @@ def _forget() -> None:
 
 
 def _changed_since(store_id: str, seq: int) -> set[str] | None:
-    """Return the ids of the memories with versions after the entry `seq`; None if not all of them can be known."""
+    """Return the ids of the memories that changed after the entry `seq`. Return None if there were more than
+    MOST_CHANGES changes, or if changes may have been removed together with their entries."""
     versions = MemoryVersion.objects.filter(store_id=store_id, seq__gt=seq).order_by("seq")
     removed = Redaction.objects.of_chain(store_id).removed().filter(seq__gt=seq).order_by("seq")
     found: list[str | None] = list(versions.values_list("memory_id", flat=True)[: MOST_CHANGES + 1])

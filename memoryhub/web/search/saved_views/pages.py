@@ -16,7 +16,8 @@ _PAGING = ("before", "after", "cursor", "at", "seq")
 
 @dataclass(frozen=True, slots=True)
 class FilterPage:
-    """A route by its name; `of_store` means that its URL contains a store."""
+    """A page whose filters can be saved. `name` is the name of its route; `of_store` means that its URL contains a
+    store."""
 
     name: str
     label: str | Promise
@@ -54,7 +55,7 @@ def address_of(view: SavedView) -> str | None:
 
 
 def kept_query(query: str) -> str:
-    """Return the filter in a page's query in canonical form, without the position in the list."""
+    """Return the filter from a page's query string in canonical form. The position in the list is left out."""
     given, kept = QueryDict(query[: LONGEST_QUERY * 4]), QueryDict(mutable=True)
     for name in sorted(given):
         if name not in _PAGING and any(given.getlist(name)):

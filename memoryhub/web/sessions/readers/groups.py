@@ -87,7 +87,11 @@ def groups(readers: Mapping[Who, Sequence[Seen]], store: MemoryStore, user: User
 
 
 def _proposed(found: Sequence[Group], stores: Sequence[MemoryStore]) -> dict[str, list[Proposal]]:
-    """Return {session id: its proposals in these stores since its first answer}, sorted by number."""
+    """Return {session id: its proposals in these stores}, sorted by store and number.
+
+    Only proposals that changed after the oldest answer of all groups are returned, and of these the MOST_PROPOSALS
+    newest.
+    """
     sessions = [group.session for group in found if group.session is not None]
     if not sessions:
         return {}
@@ -105,7 +109,7 @@ def _proposed(found: Sequence[Group], stores: Sequence[MemoryStore]) -> dict[str
 
 
 def _since(group: Group, proposed: Mapping[str, Sequence[Proposal]]) -> list[Proposal]:
-    """Return the proposals to which the session added changes after its first answer, at most WRITTEN."""
+    """Return at most WRITTEN proposals of the group's session that changed after the session got its oldest answer."""
     own = proposed.get(group.session.pk, ()) if group.session else ()
     return [proposal for proposal in own if proposal.changed_at > group.since.at][:WRITTEN]
 

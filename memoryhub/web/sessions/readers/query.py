@@ -1,8 +1,8 @@
 """Calls that showed a version, or one line in all versions that contain it, found by indexes.
 
-A read by the tool is at the version's path, after the entry that made the version and before the entry of the next
-version. Other doors name the version in their entries. A search names no version, so only the newest searches are
-scanned.
+A read by the tool is found by the version's path, among the entries between the one that made the version and the one
+that made the next version. Entries of other doors name the version. The entry of a search names no version, so only the
+newest searches are scanned.
 """
 
 import heapq
@@ -230,8 +230,10 @@ def _within(found: Seen, total: int | None) -> Seen:
 
 
 def _walk(rows: AuditEntryQuerySet, low: int, high: int, values: int = 1) -> Iterator[Entry]:
-    """Yield the entries from the seq `low` to the seq `high`, newest first. `values` is the number of values that the
-    condition of `rows` accepts."""
+    """Yield the entries of `rows` from the seq `low` to the seq `high`, newest first.
+
+    `rows` is filtered by one or more values, such as version ids. `values` is the number of these values.
+    """
     while high >= low:
         # sorted first for several values, so that the database does not read the whole chain
         many = by_path_alone(rows, low, high).order_by("-place")
@@ -346,7 +348,7 @@ class _Views:
 
 
 class _Repeats:
-    """The calls that made a wanted version, for entries that repeat such a call."""
+    """Finds the version and lines for an entry that repeats an earlier call, if that call made a wanted version."""
 
     def __init__(self, wanted: Wanted) -> None:
         self.chain = wanted.chain

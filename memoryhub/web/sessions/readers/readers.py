@@ -155,8 +155,10 @@ def _unknown(
 
 
 def _exports(store: MemoryStore, rows: Iterable[Row]) -> list[str]:
-    """Return the commands of downloads that may have contained one of these versions, although the downloads' entries
-    name none of them."""
+    """Return the commands, such as `export`, of downloads that may have contained one of these versions.
+
+    A download whose entry names one of these versions does not count.
+    """
     rows = list(rows)
     first = min((row.seq for row in rows), default=LAST_SEQ)
     return handed_out(store.pk, first, [row.id for row in rows])

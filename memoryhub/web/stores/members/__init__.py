@@ -145,7 +145,10 @@ def _member(store: MemoryStore, user_id: str) -> Member:
 
 
 def _goes_on(request: Request, store: MemoryStore, member: Member) -> tuple[list[KeyRow], list[Sending]]:
-    """Return the keys and webhooks of the member that go on working after the member has lost the role."""
+    """Return the keys and webhooks of the member that go on working after the member has lost the role.
+
+    For a superuser, both lists are empty, because a superuser loses no right.
+    """
     if member.user.is_superuser:
         return [], []
     keys = rows_of(Key.objects.for_store(store), member.user, person(request))

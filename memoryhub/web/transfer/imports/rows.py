@@ -52,7 +52,8 @@ TONES = {
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The memories of an import with the same result of the comparison or, after the import, with the same outcome."""
+    """The memories of an import for which the comparison had the same result. After the import: those with the same
+    outcome."""
 
     name: str
     label: str | Promise

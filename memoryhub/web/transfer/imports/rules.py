@@ -21,7 +21,10 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The rules of an import, the number of their item, whether they are chosen, and how many rules the store has."""
+    """The path rules of an import. All of them are one import item, which has the number `number`.
+
+    `own` is the number of path rules that the store already has.
+    """
 
     number: int
     rules: Sequence[Rule]
