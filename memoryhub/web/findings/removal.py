@@ -172,9 +172,10 @@ def _also_written(item: Item) -> AlsoWritten | None:
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """The labels of the button: for the current choices (`now`), and for no, one and many other changes.
+    """The labels that the button can have.
 
-    In `many`, the page replaces # by a number.
+    `now` is the label for the current choices. `none`, `one` and `many` are the labels for undoing changes in no, one
+    and several memories. In `many`, the page replaces # by the number of memories.
     """
 
     now: str

@@ -176,7 +176,7 @@ def _entries(findings: Iterable[Finding], versions: Mapping[str, MemoryVersion])
 
 
 def _closers(findings: Iterable[Finding]) -> dict[str, AuditEntry]:
-    """Return {finding id: entry of the act that removed its text} of the findings that the hub resolved."""
+    """Return {finding id: entry of the act that removed the value} for the findings that the hub resolved."""
     by_store: dict[MemoryStore, dict[str, int]] = {}
     for finding in findings:
         if finding.state == FindingState.RESOLVED and finding.decided_seq and finding.decided_by_id is None:
@@ -195,7 +195,7 @@ def _closers(findings: Iterable[Finding]) -> dict[str, AuditEntry]:
 
 
 class _Texts:
-    """The texts of versions, loaded until they have MOST_BYTES together."""
+    """The loaded texts of versions. A text is not loaded if the total would then exceed MOST_BYTES."""
 
     def __init__(self) -> None:
         self.left = MOST_BYTES
@@ -250,8 +250,10 @@ def _has(version: MemoryVersion, finding: Finding, value: str, texts: _Texts) ->
 def _later(
     findings: Collection[Finding], memories: Mapping[str, Memory], versions: Mapping[str, MemoryVersion]
 ) -> dict[str, list[MemoryVersion]]:
-    """Return {memory id: versions after the finding's own version, newest first}. These are the next MOST_VERSIONS
-    versions, and the newest version of the memory."""
+    """Return {memory id: the versions in which its findings may still be, newest first}.
+
+    For each finding, these are the next MOST_VERSIONS versions after the finding's version, and the newest version.
+    """
     wanted = []
     for finding in findings:
         number, memory = versions[finding.version_id].number, memories[finding.memory_id]

@@ -23,7 +23,7 @@ PAGE = 20
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A scan on its page. `share` is its progress from 0 to 100, or None before it has counted its work."""
+    """A scan on its page. `share` is its progress from 0 to 100, or None if its versions are not counted yet."""
 
     scan: Scan
     share: int | None

@@ -78,7 +78,7 @@ class Options:
 
     @property
     def here(self) -> str:
-        """Return the URL of this comparison, without `after`: it shows the comparison from its first line."""
+        """Return the URL that shows this comparison from its first line. The URL has no parameter `after`."""
         return f"?{self.query()}"
 
     @property
@@ -210,10 +210,11 @@ def _compared(old: MemoryVersion | None, new: MemoryVersion, options: Options) -
 
 
 def _picked(memory: Memory, written: str, otherwise: int) -> tuple[MemoryVersion, str]:
-    """Return the version `written`, and "".
+    """Return the version with the number or id `written`, and "".
 
-    If this version does not exist, return the version with the number `otherwise`, and a sentence that says why (""
-    if `written` is empty). Raises Http404 if that version does not exist either.
+    If `written` is empty, return the version with the number `otherwise`, and "". If there is no version `written`,
+    return the version `otherwise`, and a sentence that explains this. Raises Http404 if there is no version
+    `otherwise` either.
     """
     found = MemoryVersion.objects.of_memory(memory).select_related("text")
     picked = None

@@ -197,7 +197,7 @@ def _rows(store: MemoryStore, memory: Memory, found: Sequence[MemoryVersion]) ->
 
 
 def _gaps(memory: Memory, found: Sequence[MemoryVersion]) -> dict[int, Gap]:
-    """Return {highest removed version number: gap} for the removed versions on a page."""
+    """Return {number of the last version in a gap: the gap} for the gaps of removed versions on a page."""
     numbers = [version.number for version in found]
     low = numbers.pop() if len(found) > PAGE else 0
     return {gap.last: gap for gap in removed.with_entries(memory, removed.gaps_between(numbers, low))}

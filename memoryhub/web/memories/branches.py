@@ -30,7 +30,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """One page of the lines of one directory."""
+    """One page of the children of a directory, as lines of the tree."""
 
     nodes: Sequence[Node]
     level: int
@@ -40,7 +40,7 @@ class Branch:
 
 
 def branch(directory: Directory, after: str = "") -> Branch:
-    """Return one page of a directory's children, those after the key `after`, with none of them expanded."""
+    """Return the page of a directory's children that follows the key `after`. No child is expanded."""
     page = listing.children(directory, after)
     return _branch(directory, page, None)
 

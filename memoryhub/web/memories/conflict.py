@@ -161,8 +161,10 @@ def _deleted(memory: Memory, sent: EditForm) -> MergePage:
 
 
 def _alike(base: str | None, mine: str, theirs: str) -> tuple[list[str], str]:
-    """Return the three texts in a form that one textarea can hold, and the kind of line endings in this form (see
-    `Editable.newlines`)."""
+    """Return [base, mine, theirs] with line endings as in a textarea, and the kind of line endings of the merged text.
+
+    The kind is a value of `Editable.newlines`. If `base` is None, `mine` is returned in its place.
+    """
     texts = [mine if base is None else base, mine, theirs]
     shown = [lines.to_textarea(text) for text in texts]
     if all(editable.sign is None for editable in shown):

@@ -43,7 +43,7 @@ class TextForm(ReasonForm):
 
     @property
     def sign(self) -> str | None:
-        """Return the sign that replaces each CR in the textarea, or None if there is none."""
+        """Return the sign that replaces each CR in the textarea, or None if no CR is replaced."""
         newlines = str(self["newlines"].value() or lines.LF)
         return lines.Editable("", newlines).sign
 

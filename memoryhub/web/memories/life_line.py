@@ -1,6 +1,6 @@
-"""The life line of a memory: its versions, reads, findings and absences, over the entries of its store.
+"""The life line of a memory: its versions, reads, findings and periods in the trash, over the entries of its store.
 
-At most VERSIONS versions are read. In each column, at most SCANNED entries are scanned for reads.
+At most VERSIONS versions are loaded. In each column, at most SCANNED entries are scanned for reads.
 """
 
 from collections.abc import Iterator, Sequence
@@ -139,7 +139,7 @@ class LifeLine:
 
 @dataclass(frozen=True, slots=True)
 class _Version:
-    """A drawn version, which also represents the versions before it that are not drawn: `count` in all."""
+    """A drawn version. It represents `count` versions: itself, and those directly before it that are not drawn."""
 
     number: int
     seq: int

@@ -50,8 +50,8 @@ class Page:
 
 
 def children(directory: Directory, after: str = "", known: OfStore | None = None) -> Page:
-    """Return at most SIZE children after the key `after`, or the first ones if `after` is empty. `known` are the facts
-    for the marks of directories; if it is None, they are loaded."""
+    """Return at most SIZE children after the key `after`, or the first ones if `after` is empty. `known` has the
+    facts from which the marks of directories are made. If `known` is None, these facts are loaded."""
     known = known or of_store(directory.store_id, timezone.now())
     found: list[Item] = []
     if not after.startswith(_MEMORY):
@@ -81,9 +81,10 @@ def directory_item(directory: Directory, known: OfStore | None = None) -> Item:
 
 
 def memory_item(memory: Memory, marks: Marks, imported: Origin | None = None) -> Item:
-    """Return a memory as an item of its directory's list. `imported` is the author of an imported newest version.
+    """Return a memory as an item of its directory's list.
 
-    Without `imported`, the memory must have been queried with `with_last_change()`.
+    If the newest version was imported, `imported` is its author. If the memory was not queried with
+    `with_last_change()`, `changed_seq` is None, and without `imported` so is `changed_by`.
     """
     return Item(
         key=_MEMORY + memory.name,

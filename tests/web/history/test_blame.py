@@ -161,7 +161,7 @@ def test_what_a_redaction_took_is_said(caller: Caller, bob: User) -> None:
     assert "This line came with version 1." in a
     assert "This line came with version 2, which was redacted or removed, or with version 3." in harmless
     assert "v2–3" in harmless
-    assert "One line came either with that version" in response.content.decode()
+    assert "For 1 line, it is unknown which version added it" in response.content.decode()
     assert "was removed permanently" in blame(bob, memory, "?version=2").content.decode()
 
 

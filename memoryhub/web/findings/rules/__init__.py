@@ -120,7 +120,10 @@ def _tries(request: Request) -> bool:
 
 
 def _chosen(request: Request, saved: Mapping[str, str]) -> dict[str, str]:
-    """Return {kind: action}: the choice in the form that tries a text, or else the saved action."""
+    """Return {kind: action}. If the request has a choice for a kind, the choice is used, else the saved action.
+
+    A kind is left out if it inherits its action.
+    """
     given = {kind: request.POST.get(f"rule-{kind}", saved.get(kind, "")) for kind in KINDS}
     return {kind: action for kind, action in given.items() if action in ACTION_WORDS}
 

@@ -1,4 +1,4 @@
-"""The result of the rules for a text that a person tries. The text is not stored, audited or logged."""
+"""What the rules would do to a text that a person enters as a test. The text is not stored, audited or logged."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -86,11 +86,11 @@ def blame(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
 
 
 def picked(memory: Memory, written: str) -> tuple[MemoryVersion, str]:
-    """Return the version with the number `written`, and an empty sentence.
+    """Return the version with the number `written`, and "".
 
-    If there is no version with this number, return the newest version with a text, and a sentence that says why. If
-    `written` is empty, return the newest version with a text, and an empty sentence. Raise Http404 if the memory has no
-    version.
+    If `written` is empty, return the newest version with a text, and "". If no version has the number, return the
+    newest version with a text, and a sentence that explains this. If no version has a text, the newest version is
+    returned instead. Raise Http404 if the memory has no version.
     """
     found = MemoryVersion.objects.of_memory(memory).select_related("text")
     if written.isascii() and written.isdigit() and len(written) <= 18:

@@ -163,7 +163,7 @@ class _Heads:
 
 
 class _Times:
-    """Moments as HTML like `relative_time`, cached because formatting dates is slow."""
+    """The HTML of moments, as the template tag `relative_time` writes it. Dates are cached: formatting them is slow."""
 
     def __init__(self) -> None:
         self.now = timezone.now()

@@ -51,7 +51,7 @@ class Difference:
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
-        """Return the kinds of change: one, both RENAMED and CHANGED, or none if path and text are the same."""
+        """Return the kinds of change. There are two if path and text both changed, and none if neither changed."""
         if self.removed:
             return (Kind.CHANGED,) if self.after else (Kind.DELETED,)
         if self.before is None or self.after is None:
@@ -93,8 +93,10 @@ class Wanted:
 
 
 def page(wanted: Wanted, before: str = "") -> Page:
-    """Return at most SIZE changes, scanned from the newest version back. The scan starts before the place `before`, if
-    one is given."""
+    """Return a page of at most SIZE changes, found by a scan from the newest version back.
+
+    `before` is the `next` of the previous page, or "" for the first page.
+    """
     place = _place(before)
     rows: list[Difference] = []
     counts: Counter[Kind] = Counter()
@@ -115,9 +117,10 @@ def page(wanted: Wanted, before: str = "") -> Page:
 
 
 def _stretch(wanted: Wanted, place: Place | None, look: int) -> tuple[list[MemoryVersion], Place | None]:
-    """Return those of the next `look` versions after `place` that are current after the last entry, and the next place.
+    """Scan the next `look` versions, and return the final ones and the place where the next scan starts.
 
-    The next place is None at the end.
+    A version is final if it was its memory's current version right after the last entry. The scan goes from new to old.
+    It starts after `place`, or at the last entry if `place` is None. The returned place is None if the scan has ended.
     """
     # one lower and one upper bound for each query: SQLite seeks by only one of several
     high = wanted.last if place is None else min(wanted.last, place[0])
@@ -134,7 +137,10 @@ def _stretch(wanted: Wanted, place: Place | None, look: int) -> tuple[list[Memor
 
 
 def _differences(wanted: Wanted, found: Sequence[MemoryVersion]) -> Iterable[Difference]:
-    """Yield the change of each memory in `found`, which has the versions that were current after the last entry."""
+    """Yield the change of each memory in `found` that matches the agent and the directory in `wanted`.
+
+    `found` has one version of each memory: the version that was current right after the last entry.
+    """
     for start in range(0, len(found), SIZE):
         part = _by_agent(wanted, found[start : start + SIZE]) if wanted.agent else found[start : start + SIZE]
         numbers = {version.memory_id: version.number - 1 for version in part}

@@ -82,9 +82,9 @@ def is_path(path: str) -> bool:
 
 
 def asked(store_id: str, last: int, given: QueryDict, *, seq: str = "seq", at: str = "at") -> Asked:
-    """Return the entry that the query names by its number or by a date. `seq` and `at` are the names of these
-    parameters.
+    """Return the entry that the query names by its number or by a date.
 
+    `seq` is the name of the query parameter with the number, `at` the name of the parameter with the date.
     `last` is the seq of the newest entry. A moment before the first or after the last existing entry becomes that
     entry.
     """

@@ -1,8 +1,8 @@
 """The direct children of a directory after one entry, derived from memory versions with bounded work.
 
 A directory existed as long as it had a memory. Names are found by a skip scan of the index (store, path, seq), so a
-page costs the same in a large store. A page ends early (`is_cut`) after MOST_STEPS names or MOST_ROWS versions.
-"""
+page of a large store costs no more than a page of a small one. A page ends early (`is_cut`) after MOST_STEPS names or
+MOST_ROWS versions."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ harmless."""
 
 
 class Found(NamedTuple):
-    """A version that was current: its memory is in the directory or in one of its subdirectories."""
+    """The version of a listed memory that was current after the entry."""
 
     path: str
     version: str
@@ -103,7 +103,7 @@ def _end(names: Sequence[Name], low: str, high: str) -> tuple[str | None, bool]:
 
 
 def _whole(name: Name, low: str) -> str:
-    """Return the path of the child of the directory `low` that is, or contains, the path `name.place`."""
+    """Return the path of a direct child of the directory `low`: `name.place`, cut after the first name in `low`."""
     return low + name.place[len(low) :].partition("/")[0]
 
 

@@ -87,8 +87,10 @@ def _content(version: MemoryVersion | None) -> str | None:
 
 
 def _around(memory: Memory, version: MemoryVersion | None, seq: int) -> Around:
-    """Return the nearest remaining versions before and after `version`, or after the entry `seq` if `version` is
-    None."""
+    """Return the nearest remaining versions before and after `version`.
+
+    If `version` is None, return no version before, and the first remaining version after the entry `seq`.
+    """
     if version is not None:
         return Around(older_than(memory, version.number).first(), newer_than(memory, version.number).first())
     versions = MemoryVersion.objects.of_memory(memory)

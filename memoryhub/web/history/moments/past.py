@@ -1,4 +1,4 @@
-"""Past states: the version of a memory after an entry, and the nearest entries before and after it."""
+"""Past states: which version of a memory was current after an entry, and which entries nearby changed a directory."""
 
 from collections.abc import Collection, Mapping
 from datetime import datetime
@@ -42,11 +42,11 @@ def seq_at(store_id: str, moment: datetime) -> int:
 
 
 def versions_at(store_id: str, memories: Mapping[str, int], seq: int) -> dict[str, MemoryVersion]:
-    """Return {memory id: the version that was current after the entry `seq`}; it may be a deletion.
+    """Return {memory id: the version that was current after the entry `seq`}. The version may be a deletion.
 
-    `memories` is {memory id: a version number that is not lower than the number to find}. Memories whose version was
-    removed are left out. In a memory with many versions, a binary search finds the version: later versions have a
-    higher number and a higher seq.
+    `memories` is {memory id: an upper bound of the version's number}. A memory is left out if it did not exist yet, or
+    if the version was removed. If the bound is high, a binary search finds the version. This works because later
+    versions have a higher number and a higher seq.
     """
     few = [memory for memory, number in memories.items() if 0 < number <= FEW_VERSIONS]
     best: dict[str, MemoryVersion] = {}
@@ -79,8 +79,11 @@ def _is_current(version: MemoryVersion, seq: int) -> bool:
 
 
 def _before_first(store_id: str, memories: Mapping[str, int]) -> dict[str, int]:
-    """Return {memory id: the number of the memory's first remaining version, minus 1}. The number is 0 if the memory
-    has lost no version, and never higher than the number in `memories`."""
+    """Return {memory id: the number before the memory's first remaining version}.
+
+    The result is 0 if the memory has lost no version. If the result would exceed the number in `memories`, that number
+    is returned instead.
+    """
     first = MemoryVersion.objects.filter(store_id=OuterRef("store_id"), memory_id=OuterRef("pk")).order_by("number")
     low = dict.fromkeys(memories, 0)
     for start in range(0, len(memories), TOGETHER):
@@ -97,8 +100,11 @@ def _next(store_id: str, memory_id: str, number: int, high: int) -> MemoryVersio
 
 
 def were_there(store_id: str, memories: Collection[str], seq: int) -> set[str]:
-    """Return the ids of those `memories` that existed right after the entry `seq`. Pass only memories for which no
-    version of that moment was found. If such a memory existed, its version of that moment has been removed."""
+    """Return the ids of those `memories` that existed at the time of the entry `seq`.
+
+    Pass only memories for which `versions_at` found no version. If such a memory existed, the version that was current
+    then has been removed.
+    """
     at = AuditEntry.objects.of_chain(store_id).filter(seq=seq).values_list("at", flat=True).first()
     if at is None or not memories:
         return set()
