@@ -157,7 +157,7 @@ def wanted_of(query: Query, stores: Sequence[str], user: str) -> Wanted:
         contents=query.looks_in(CONTENTS),
         paths=query.looks_in(PATHS),
         notes=query.looks_in(NOTES),
-        path=target.path if target.path != "/" else None,
+        path=(target.path or "").rstrip("/") or None,
         author=target.author,
         session=target.session,
         start=target.start,
