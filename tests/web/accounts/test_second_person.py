@@ -380,10 +380,10 @@ def test_who_runs_the_server_switches_it_off_where_one_administrator_is_left(
 ) -> None:
     client, invited = signed_in(superuser), {"email": "nora@example.com", "is_superuser": "on"}
     assert "nobody can allow acts" in text_of(client.get(f"/people/{other.pk}/deactivate"))
-    assert "may allow this" not in text_of(client.post("/people/invite", invited))
+    assert "No one can allow this act" not in text_of(client.post("/people/invite", invited))
     people.set_active(other, False, **BY)
     page = text_of(client.post("/people/invite", invited))
-    assert NEEDED in page and "No other person who can sign in may allow this act." in page
+    assert NEEDED in page and "No one can allow this act now, because" in page
     assert "unset_second_person" in text_of(client.get("/acts"))
     assert "only one administrator can sign in" in " ".join(found.says for found in inside.people(timezone.now()))
     call_command("unset_second_person", stdout=StringIO())

@@ -165,7 +165,7 @@ def test_a_directory_without_a_slash_at_the_end_is_recognized(client: Client, st
     def answer(pattern: str) -> str:
         return client.get(reverse("retention_pattern", args=[store.pk]), {"pattern": pattern}).content.decode()
 
-    said = "For all memories in it, write /customers/"
+    said = "To cover all memories in the directory, write /customers/"
     assert said in answer("/memories/customers")
     assert said in answer("/customers") and "0 memories match now" in answer("/customers")
     rehearsed = client.post(reverse("new_policy", args=[store.pk]), PLACES["a policy"][1] | {"pattern": "/customers"})

@@ -232,7 +232,7 @@ class TestFilters:
         text = text_of(client, "store_overview", f"?agent={other.pk}", today.store.id)
         assert "1 call or action from" in text
         assert f"agent={other.pk}" in section(text, "operations")
-        assert "of all agents, oldest" in " ".join(re.sub(r"<[^>]*>", " ", text).split())
+        assert "from all agents; oldest" in " ".join(re.sub(r"<[^>]*>", " ", text).split())
         assert "Remove the filter by agent" in text
         assert 'id="authors"' not in text and 'id="backlog-age"' not in text
         assert "Nothing happened" in text_of(client, "store_overview", "?agent=agent_nobody", today.store.id)

@@ -31,7 +31,7 @@ def test_the_letter_says_what_was_left_also_after_it_went_on_and_when_it_is_open
     group = Receipt.objects.all()[0].content["group"]
     again = page(client, reverse("erasure_letter", args=[group]))
     assert "1 more spelling. The receipts contain a checksum of it." in again
-    assert "in which other memory stores" in again
+    assert "the memory stores in which nothing was erased" in again
 
 
 def test_beside_the_letter_are_the_memories_to_read(store: MemoryStore, alice: User) -> None:

@@ -34,7 +34,7 @@ def test_an_admin_of_a_store_neither_sees_nor_empties_the_views_of_others(
         html = find(signed_in(alice), text)
         assert "These texts were not found" in html and hidden not in html
     every = signed_in(alice).post(f"/stores/{store.id}/erase", {"terms": "Graugans"}).content.decode()
-    assert "No place contains these texts" in every and "only for administrators of the hub" in every
+    assert "No place contains these texts" in every and "only an administrator of the hub can" in every
 
     client = signed_in(superuser)
     assert "Graugans" not in find(client, "Graugant")

@@ -44,7 +44,7 @@ def test_a_ready_example_adds_its_rules_and_says_how_many_memories_they_match(st
     client = signed_in(alice)
     page = client.get(reverse("edit_path_rules", args=[store.pk])).content.decode()
     assert "Show an agent only /team/" in page
-    assert "The agent then sees this directory, because it may change everything there." in page
+    assert "The agent then sees this directory, because the added rule allows every change there." in page
     added = add(client, store, "example-see-only")
     rows = [(row["effect"].value(), row["pattern"].value()) for row, _ in added.context["rows"]]
     assert rows == [("allow", "/team/"), ("hide", "/")]

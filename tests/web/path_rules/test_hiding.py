@@ -75,7 +75,7 @@ def test_a_replay_counts_the_calls_that_would_have_found_nothing(hub: Hub, alice
 
 def test_a_rule_ends_with_its_last_day(hub: Hub, alice: User) -> None:
     client, today = signed_in(alice), timezone.now().date()
-    for days, answer, badge in ((-1, "ok", ">over<"), (1, "err", ">refuses<")):
+    for days, answer, badge in ((-1, "ok", ">rule ended<"), (1, "err", ">refuses<")):
         given = row("/notes/", until=(today + timedelta(days)).isoformat())
         assert tried_and_saved(client, hub.store, given).status_code == 303
         assert rules_of(hub.store)[0]["until"] == given["until"]

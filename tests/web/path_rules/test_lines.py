@@ -79,7 +79,7 @@ def test_a_rule_may_name_far_more_lines_than_there_are(hub: Hub, alice: User) ->
     tracemalloc.start()
     try:
         assert tried_and_saved(client, hub.store, row("/a.md", verbs=VERBS, only_if=chosen)).status_code == 303
-        assert "Now they are lines 2 to 3." in says(client, hub)
+        assert "The protected lines are now lines 2 to 3." in says(client, hub)
         assert hub.call(command="str_replace", path="/memories/a.md", old_str="two", new_str="2")[0] == "err"
         assert hub.call(command="str_replace", path="/memories/a.md", old_str="one", new_str="1")[0] == "ok"
         peak = tracemalloc.get_traced_memory()[1]
@@ -103,11 +103,11 @@ def test_the_page_says_where_the_lines_are_now(hub: Hub, alice: User) -> None:
     set_rules(hub.store, PathRule(Effect.REFUSE, "/a.md", frozenset(map(Verb, VERBS)), only_if=lines))
     page = says(client, hub)
     assert "No agent may change, delete or rename the memory at /a.md if one of the protected lines 2 to 3" in page
-    assert "Now they are lines 2 to 3." in page and f"/versions/{lines.version}#L2-L3" in page
+    assert "The protected lines are now lines 2 to 3." in page and f"/versions/{lines.version}#L2-L3" in page
     hub.call(command="insert", path="/memories/a.md", insert_line=0, insert_text="zero")
-    assert "Now they are lines 3 to 4." in says(client, hub)
+    assert "The protected lines are now lines 3 to 4." in says(client, hub)
     person_writes(hub, "zero\none\nthree\n")
-    assert "Now it is line 3." in says(client, hub)
+    assert "The protected line is now line 3." in says(client, hub)
     person_writes(hub, "zero\n")
     assert "None of these lines is left, so the rule protects nothing." in says(client, hub)
     for verb, number in (("edit", 0), ("delete", 0), ("only_adds", 0)):
@@ -144,9 +144,9 @@ def test_lines_are_protected_from_the_page_of_the_memory(
     page.locator("#L3 .line-protect").click()
     expect(page.get_by_label("Which memories")).to_have_value("/a.md")
     page.get_by_label("What the agent is told").fill("Finance decides.")
-    page.get_by_role("button", name="Try, then save").click()
+    page.get_by_role("button", name="Try before you save").click()
     page.get_by_role("button", name="Save the rules").click()
-    expect(page.get_by_text("Now they are lines 2 to 3.")).to_be_visible()
+    expect(page.get_by_text("The protected lines are now lines 2 to 3.")).to_be_visible()
     fits(page)
     axe(page)
     said = hub.call(command="str_replace", path="/memories/a.md", old_str="two", new_str="2")

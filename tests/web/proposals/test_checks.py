@@ -35,16 +35,16 @@ def shown(client: Client, store: MemoryStore, number: int = 1) -> str:
 def test_the_rule_that_held_it_back_is_named_as_it_was_then(store: MemoryStore, key: str, curator: Client) -> None:
     caller = begun(store, key, "/policies/a.md")
     replaces(caller, "/policies/a.md", "two", "2")
-    assert f"Held back by rule 1, as the rules were then: {RULE}" in shown(curator, store)
+    assert f"When the agent proposed this, rule 1 held it back: {RULE}" in shown(curator, store)
     now = MemoryStore.objects.get(pk=store.pk)
     rules = (PathRule(Effect.ALLOW, "/notes/"), PathRule(Effect.PROPOSE, ""), *path_rules.of_store(now))
     path_rules.save(store.pk, rules, path_rules.digest(path_rules.of_store(now)), Act(**BY))
     proposes(caller, "create", "/b.md", file_text="x")
     html = shown(curator, store)
-    assert f"Held back by rule 1, as the rules were then: {RULE} (1 memory)" in html
-    assert "Held back by rule 2, as the rules were then: Agents may only propose to" in html
+    assert f"When the agent proposed this, rule 1 held it back: {RULE} (1 memory)" in html
+    assert "When the agent proposed this, rule 2 held it back: Agents may only propose to" in html
     send(curator, store)
-    assert "Held back by rule 1" in shown(curator, store), "after the decision, too"
+    assert "rule 1 held it back" in shown(curator, store), "after the decision, too"
 
 
 @pytest.mark.both_databases

@@ -144,9 +144,7 @@ def test_a_change_that_a_later_one_replaced_is_named(caller: Caller, store: Memo
     earlier = reverse("entry", args=[store.pk, newest(store).seq - 1])
     replaces(caller, REFUNDS, "three", "3")
     for html in (shown(curator, store), send(curator, store).content.decode()):
-        said = html.split("A later change takes the place of an earlier one, or of a part of it:", 1)[1].split("</p>")[
-            0
-        ]
+        said = html.split("A later change replaced this earlier one, at least in part:", 1)[1].split("</p>")[0]
         assert re.findall(r'href="([^"]+)"', said) == [earlier]
     assert texts(store)[REFUNDS] == LINES.replace("two", "II").replace("three", "3")
 

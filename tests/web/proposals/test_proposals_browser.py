@@ -80,7 +80,7 @@ def test_proposals_are_decided_about_by_keys(desk: Page, live_server: LiveServer
     press(desk, "Enter")
     expect(desk.get_by_text("Refused proposal #2.")).to_be_visible()
     expect(desk).to_have_url(f"{live_server.url}/review?what=proposal")
-    expect(desk.get_by_text("Nothing that awaits review matches")).to_be_visible()
+    expect(desk.get_by_text("Nothing in the review matches the filter")).to_be_visible()
     assert state(store, 2) == ("refused", "It is needed.")
 
 

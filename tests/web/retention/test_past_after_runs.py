@@ -91,7 +91,8 @@ def test_what_a_session_wrote_in_removed_versions_is_not_called_undone(
     for name, of in (("undo_session", evil.pk), ("undo_entry", entry.seq)):
         html = shown(client, name, store.pk, of)
         assert "There is nothing left to undo" not in html
-        assert "Some versions that are to be undone were removed by retention. They belong to this memory." in html
+        assert "Retention has removed some versions that are to be undone." in html
+        assert "What these versions changed in the memory below stays" in html
         assert reverse("memory", args=[store.pk, memory.pk]) in html
     html = shown(client, "session", evil.pk)
     assert "had not read or written anything" not in html and "1 more version that it had read or written" in html
@@ -222,7 +223,7 @@ def test_the_page_of_a_session_says_that_its_first_calls_are_gone(
     html = shown(client, "session", session.pk)
     assert "The calls of these entries are not listed or counted here" in html
     assert (
-        "had not read or written anything" not in html and "None of the calls that are left in the audit read" in html
+        "had not read or written anything" not in html and "The calls that are still in the audit did not read" in html
     )
     assert "earlier calls may be missing" in shown(client, "store_sessions", store.pk)
 

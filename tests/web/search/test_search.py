@@ -373,7 +373,8 @@ def test_a_search_that_finds_nothing_says_which_word_occurs_nowhere(store: Memor
     write(store, "/a.md", "We refund in some days.\n")
     write(store, "/b.md", "The days are long.\n")
     page = asked(bob, "refund 90 days")
-    assert "No searched memory has all of these words: refund , 90 , days . 90 occurs in none of them." in text_of(page)
+    said = text_of(page)
+    assert "No searched memory has all of these words: refund , 90 , days . 90 occurs in no searched memory." in said
     assert 'href="?q=refund+days"' in page and "Search for refund days" in page
     page = asked(bob, 'refund "are long" path:/')
     assert "Each word occurs, but no memory has all the words." in text_of(page)

@@ -90,7 +90,8 @@ def test_an_empty_stack_says_so(alice: User) -> None:
     told = words(today(alice))
     assert "No finding is open" in told
     assert "Nothing awaits review" in told
-    assert "no automatic run of a policy removed anything, and the trash has nothing that agents deleted." in told
+    assert "no automatic run of a policy removed anything." in told
+    assert "The trash has nothing that agents deleted in these days." in told
 
 
 # ------------------------------------------------------------------------------------------------ dangerous

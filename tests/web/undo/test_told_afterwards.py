@@ -115,7 +115,7 @@ def test_an_undo_that_was_undone_says_that_the_writes_are_in_force_again(
 def test_what_is_left_is_still_offered(wrong: Session, store: MemoryStore, curator: Client, bob: User) -> None:
     send(curator, url_of(store, wrong), leave_out=MemoryVersion.objects.filter(path="/new.md")[0].memory_id)
     html = seen(curator, wrong)
-    assert "1 of 4 writes of this session was undone, in whole or in part, last by Alice" in lines(html)[0]
+    assert "1 of 4 writes of this session was undone, in whole or in part, most recently by Alice" in lines(html)[0]
     assert OFFER in html and words(html).count("Undone by Alice") == 1
     assert OFFER not in seen(signed_in(bob), wrong) and lines(seen(signed_in(bob), wrong)) == lines(html)
 
