@@ -33,8 +33,7 @@ USES_A_HUB = Path(sys.argv[0]).name in ("manage.py", "memoryhub") and sys.argv[1
 
 
 MEMORYHUB_ABSENT_SECRETS: dict[str, str] = {}
-"""{variable of a secret that a command does not have: why, as a sentence}. The values of such secrets are random; they
-are not the hub's."""
+"""{variable of a secret that a command does not have: why, as a sentence}. Such a secret is random, not the hub's."""
 
 
 def kept_secret(variable: str, file_name: str) -> str:
@@ -44,8 +43,7 @@ def kept_secret(variable: str, file_name: str) -> str:
     create it, because the restore has the secret. A start without the secret raises SystemExit.
 
     A command that only uses a hub never creates the file. Without the secret, it gets a random one, and
-    MEMORYHUB_ABSENT_SECRETS says why. Only the command knows whether it needs the hub's secret, and with which exit
-    code it then ends.
+    MEMORYHUB_ABSENT_SECRETS says why, because only the command knows whether it needs the hub's secret.
     """
     if value := secret_in(variable):
         return value

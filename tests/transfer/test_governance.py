@@ -98,7 +98,7 @@ def test_all_of_it_comes_back_the_same(
     job = Import.objects.get()
     html = " ".join(client.get(reverse("import_", args=[target.pk, job.pk])).content.decode().split())
     assert re.search(
-        r"were imported\.( \d+ of them[^.]+\. <a[^>]+>Open the trash</a>)? 5 proposals came with them\.", html
+        r"were imported\.( \d+ of them[^.]+\. <a[^>]+>Open the trash</a>)? 5 proposals were imported with them\.", html
     )
     html = client.get(url_of(target, 1)).content.decode()
     assert "Alice (imported)" in html and "merged" in html and "Is 2 right?" in html

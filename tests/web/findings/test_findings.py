@@ -68,7 +68,7 @@ def test_a_finding_is_listed_with_its_place_its_writer_and_never_its_value(calle
         html = response.content.decode()
         assert "Payment card" in html
         assert 'badge-personal">personal<' in html
-        assert "[redacted:card]" in html and "the memory still contains its value" in html
+        assert "[redacted:card]" in html and "its memory still contains the value" in html
         assert "Masked on this page; the value is still stored" in html
         assert "Pays by card " in html
         assert " every month." in html

@@ -134,7 +134,7 @@ def test_what_was_understood_is_a_chip_to_remove_to_turn_around_and_to_read_as_w
     caller.create("/other.md", "o\n")
     client = signed_in(alice)
     (place, mark) = inbox(client, q="in /notes pinned", order="newest").context["chips"]
-    assert (place.label, place.shown, mark.label, mark.shown) == ("Path", "/notes", "State", "pinned")
+    assert (place.label, place.shown, mark.label, mark.shown) == ("Path", "/notes/", "State", "pinned")
     follow = {
         place.query_negated: [], mark.query_without: ["/notes/pinned.md"], mark.query_negated: ["/notes/pinned.md"],
         mark.query_as_words: ["/notes/pinned.md"],
