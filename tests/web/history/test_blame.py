@@ -243,7 +243,7 @@ def test_a_blame_takes_few_questions_whatever_the_history(
     client = signed_in(bob)
     address = reverse("blame", args=[memory.store_id, memory.pk])
     client.get(address)
-    with django_assert_max_num_queries(15):
+    with django_assert_max_num_queries(16):
         assert client.get(address).status_code == 200
 
 
