@@ -188,10 +188,7 @@ def locked_call(
     counts: int,
     known: Ahead = ahead.NOTHING,
 ) -> Outcome | NotRun | TokenReused:
-    """Run the call.
-
-    Refusals are returned, not raised: several calls share one commit, and an exception would run all of them again.
-    """
+    """Run the call. Refusals are returned: an exception would run all calls again that share its commit."""
     with writing():
         sql.ask_ahead(questions.of_call(store_id, command, session, act))
         store = tree.lock(store_id, act)
@@ -266,10 +263,7 @@ def _whole(store: tree.Tree, command: Command | ToolError, answer: str, input: M
 
 
 def count(store: tree.Tree, key: str, counts: int) -> int | NotRun | None:
-    """Count calls of a key.
-
-    Return how many the key made in the last minute (None: calls are not limited), or a refusal.
-    """
+    """Count calls of a key. Return how many it made in the last minute (None: there is no limit), or a refusal."""
     window = _window(store, key, counts)
     return window if isinstance(window, NotRun) else _note_calls(store, key, window)
 
