@@ -16,7 +16,7 @@ _TARGET = re.compile(r"(viewer|curator|admin)@(memstore_[0-9A-Z]{26})")
 
 
 class BadMapping(ValueError):
-    """The text is no mapping; the message is the wrong item of the text."""
+    """The text is no mapping of groups to roles. The message of this exception is the item that is wrong."""
 
 
 @dataclass(frozen=True, slots=True)

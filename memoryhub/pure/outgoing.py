@@ -319,8 +319,8 @@ def _retry_after(head: bytes) -> str:
 
 
 def _drain(connection: socket.socket, received: bytes, end: float) -> bytes:
-    """Read up to about _BODY_BYTES of a body, so that the receiver can finish its answer; return the beginning of the
-    body."""
+    """Read up to about _BODY_BYTES of an answer's body, so that the server can finish sending it. Return the beginning
+    of the body."""
     read = 0
     try:
         while read < _BODY_BYTES:

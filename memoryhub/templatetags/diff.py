@@ -345,7 +345,7 @@ def _text(spans: tuple[Span, ...], mark: str, url: str = "") -> str:
 def _span(span: Span, text: str, mark: str) -> str:
     """Return `text`, which is the span's text or a piece of it, as HTML.
 
-    If the span is marked, the HTML is in an element with the name `mark`.
+    If the span is marked, an element is put around the HTML; `mark` is the name of this element.
     """
     html = to_html(text, show_whitespace=span.marked and span.text.isspace())
     return f"<{mark}>{html}</{mark}>" if span.marked else html

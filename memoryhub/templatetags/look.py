@@ -139,7 +139,8 @@ def page_of_form(context: template.Context, *, query: bool = False) -> str:
 
 @register.simple_tag(takes_context=True)
 def theme(context: template.Context) -> str:
-    """Return the theme that the person has chosen or, before sign-in, the browser's: `system`, `light` or `dark`."""
+    """Return `system`, `light` or `dark`: the theme that the signed-in person has chosen or, before sign-in, the theme
+    in the browser's cookie."""
     request = context.get("request")
     user = getattr(request, "user", None)
     if user is not None and user.is_authenticated:

@@ -72,7 +72,7 @@ def _created(store: Tree, versions: Sequence[MemoryVersion]) -> list[ProposedCha
 
 
 def _is_of(change: ProposedChange, version: MemoryVersion) -> bool:
-    """Return whether a change created this version, that is, whether it has the version's path or text."""
+    """Return whether this version comes from the change: they have the same path or the same text."""
     content = change.content or ""
     return change.path == version.path or hashlib.sha256(content.encode()).hexdigest() == version.sha256
 

@@ -35,8 +35,8 @@ MOST_HOLDS = 20
 @never_cache
 @in_store(Role.ADMIN)
 def page(request: Request, store: MemoryStore) -> HttpResponse:
-    """On POST, list every place of the ticked spellings. On GET, redirect to the page that asks for the texts to
-    erase."""
+    """On POST, list every place that contains a ticked spelling of the texts to erase. On GET, redirect to the page
+    that asks for these texts."""
     if request.method != "POST":
         return redirect(reverse("erase_everywhere", query={"store": store.pk}))
     try:

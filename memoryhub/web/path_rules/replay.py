@@ -58,7 +58,8 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """The result of a replay of `calls` calls."""
+    """What the path rules of a draft would have done with earlier calls of agents. `calls` is the number of these
+    calls."""
 
     since: datetime
     calls: int

@@ -169,7 +169,8 @@ KEYS: dict[str, tuple[type, ...]] = {LIVE: (str,), OLD: (str, int), TRASH: (str,
 
 
 def is_key(kind: str, key: Sequence[Any]) -> bool:
-    """Return whether untrusted data is a valid key of rows of this kind."""
+    """Return whether untrusted data is a valid position in the list of this kind of rows: the place after which the
+    list continues, or nothing for its beginning."""
     types = KEYS[kind]
     if not key:
         return True

@@ -148,7 +148,8 @@ def calls_of(
 
 
 def _beginning(session: Session, chains: Sequence[str]) -> str:
-    """Return the place before the session's first call."""
+    """Return the session's first entry as `CHAIN:SEQ`: the place in the address of the page that lists its calls from
+    the beginning."""
     acts = AuditEntry.objects.of_session(session.pk).oldest()
     firsts = [acts.of_chain(chain).values_list("at", "chain", "seq").first() for chain in chains]
     _at, chain, seq = min(first for first in firsts if first is not None)

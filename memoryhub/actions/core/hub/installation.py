@@ -28,7 +28,9 @@ def _mark(audit_key: bytes) -> str:
 
 
 def wrong_secrets() -> list[str]:
-    """Return the names of the secrets that are not the hub's. A secret without a stored digest counts as right.
+    """Return the names of the configured secrets that are wrong: this database was written with others.
+
+    A secret without a stored digest counts as right.
 
     The audit key is the exception: without a stored digest, it is checked with the newest entry of the hub's chain.
     """
