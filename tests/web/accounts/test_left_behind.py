@@ -51,7 +51,7 @@ def test_a_deactivation_says_what_the_person_leaves_behind(
     assert "2 reviews that are assigned to them : they are assigned to no one then." in said
     assert re.search(r"The running import runs\.zip .*: it stops, .*The import waits\.zip .*: it waits until", said)
     assert (
-        "1 request that they made or allowed, for an act that needs a second person : it lapses." in said
+        "1 request that they made or allowed, for an act that needs a second person : this request ends." in said
         and "not-hers" not in said
     )
     assert f'href="{reverse("import_", args=[store.pk, waits.pk])}"' in html
@@ -123,6 +123,6 @@ def test_who_goes_on_reviewing_leaves_nothing_behind(
     client, asks = signed_in(alice), reverse("leaving", args=[store.pk, superuser.pk])
     key, _ = keys_and_roles.issue_key(agent, stores=[store], created_by=superuser, **BY)
     asked = words(client.get(asks))
-    assert "they keep every right here" in asked and key.hint not in asked and "issued no key" not in asked
+    assert "they keep all rights in this memory store" in asked and key.hint not in asked and "issued no key" not in asked
     told = words(client.post(asks, follow=True))
     assert "no longer a member" in told and "review" not in told.partition("no longer a member")[2][:60]

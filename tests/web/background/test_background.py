@@ -57,7 +57,7 @@ def test_every_kind_of_work_has_words() -> None:
 
 def test_it_answers_whether_the_hub_is_healthy(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     shown = page(client)
-    wanted = ("Is the hub healthy?", 'href="/livez"', 'href="/readyz"', " free of ", "newest migration: 00")
+    wanted = ("Is the hub healthy?", 'href="/livez"', 'href="/readyz"', " free of ", "newest change of the tables: 00")
     for told in (*wanted, 'email#alarms"'):
         assert told in shown
     assert ("SQLite 3." in shown or "PostgreSQL 1" in shown) and "The disk is full" not in shown
