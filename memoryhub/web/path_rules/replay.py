@@ -58,7 +58,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """What the path rules of a draft would have done with earlier calls of agents. `calls` is the number of these
+    """What other path rules would have done with earlier calls of agents. `calls` is the number of these
     calls."""
 
     since: datetime

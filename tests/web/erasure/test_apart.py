@@ -40,7 +40,7 @@ def test_forms_are_rows_to_tick_and_what_has_the_words_apart_is_named(customer: 
     near = re.findall(r'name="near" value="([^"]*)" id="near-\d">', html)
     assert sorted(near) == sorted(FORMS) and html.count("in another order, or with letters such as ue") == 3
     kept = html[html.index("What is not erased:") : html.index("Type this to confirm:")]
-    assert all(form in kept for form in FORMS) and "1 memory that has these words apart" in kept
+    assert all(form in kept for form in FORMS) and "1 memory in which the searched words stand apart" in kept
     assert links(html) == ["/tickets/4513.md"]
     html = client.post(WHERE, fields(html, "look") | {"near": FORMS}).content.decode()
     assert 'name="near"' not in html and links(html) == ["/tickets/4513.md"]
