@@ -129,7 +129,7 @@ def test_create_new_makes_a_memory_store(
     assert MemoryStore.objects.filter(pk=made).exists(), "it is no throw-away copy any more"
     entries = [str(row) for row in AuditEntry.objects.values_list("input", "message")]
     html = page(signed_in(alice), f"/stores/{store.pk}/claude/{dream.id}")
-    assert "Dream" in html and "monday" in html and "Its memory store" in html and made in html
+    assert "Dream" in html and "monday" in html and "Open the new memory store" in html and made in html
     assert KEY not in "".join([caplog.text, html, *entries]) and "Continue the run" not in html
     assert 'name="message"' not in html and "Propose its changes" not in html
     assert "becomes a memory store of its own" in html

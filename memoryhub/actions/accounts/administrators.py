@@ -25,10 +25,10 @@ def set_administrator(
 ) -> bool:
     """Make a person an administrator of the hub, or take this role away. Return whether the role changed.
 
-    If the person loses the role, two things end: the invitations that the person may no longer grant, and the requests
-    for a second person that the person made or allowed. The keys that `revoke` returns are revoked, and the webhooks
-    that `pause` returns are paused. With `keep_one`, raises LastAdministrator if no active administrator would remain.
-    Raises RightLost if `actor` is a person who may not govern the hub.
+    If the person loses the role, two things end: the invitations that the person may no longer grant, and the open
+    requests (see `second_person`) that the person made or allowed. The keys that `revoke` returns are revoked, and the
+    webhooks that `pause` returns are paused. With `keep_one`, raises LastAdministrator if no active administrator would
+    remain. Raises RightLost if `actor` is a person who may not govern the hub.
     """
     act = Act(actor, door, at)
     with writing():

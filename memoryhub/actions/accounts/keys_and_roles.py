@@ -53,9 +53,8 @@ def set_role(
 
     The invitations that the person made and may no longer grant are withdrawn. If the role becomes lower or is removed,
     the unused invitations that invite the person to this store are withdrawn too. The keys that `revoke` returns are
-    revoked, and the webhooks that
-    `pause` returns are paused. With `keep_admin`, raises LastAdministrator if no active admin of the store would
-    remain. Raises RightLost if `actor` is a person who may not govern the store.
+    revoked, and the webhooks that `pause` returns are paused. With `keep_admin`, raises LastAdministrator if no active
+    admin of the store would remain. Raises RightLost if `actor` is a person who may not govern the store.
     """
     with tree.locked(store.id, Act(actor, door, at)) as locked:
         require_right(actor, store.id)

@@ -1,6 +1,7 @@
 """Hashes passwords. Each process hashes at most AT_ONCE passwords at the same time.
 
-MOST_WAITING further requests wait; others are refused.
+At most MOST_WAITING more requests wait for their turn. Any further request is refused, and so is one that has waited
+LONGEST_WAIT seconds.
 """
 
 import secrets

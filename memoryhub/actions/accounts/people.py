@@ -121,7 +121,7 @@ def needs_provider(invitation: Invitation) -> bool:
 
 
 def accept(token: str, *, email: str, name: str, password: str, at: datetime, address: str = "") -> User:
-    """Create the invited person, or set a new password for the person of a password link. Return the person.
+    """Create the invited person and return it. For a password link, set the new password of its person instead.
 
     Raises InvitationSpent if no usable invitation has this token, or if the person must sign in at the identity
     provider; EmailTaken if another person has the address. Also raises TooManyTries and TooBusy.
@@ -278,7 +278,8 @@ def set_active(
     """Activate or deactivate a person. If nothing changes, no entry is written.
 
     A deactivation also ends the person's browser sessions and password links, the invitations that the person made, and
-    the requests for a second person that the person made or allowed. The keys that `revoke` returns are revoked, and
+    the open requests (see `second_person`) that the person made or allowed. The keys that `revoke` returns are
+    revoked, and
     the webhooks that `pause` returns are paused. Raises LastAdministrator if no active administrator would remain.
     Raises RightLost if `actor` is a person who is no administrator.
     """

@@ -84,8 +84,7 @@ class Content:
     answer: str = ""
 
     def digest(self, act: str, path: str) -> str:
-        """Return the commitment to the act, the path of its form, and the content without the second person's
-        answer."""
+        """Return one commitment to three values: the act, the path of its form, and this content without `answer`."""
         covered = json.dumps([act, path, self.fields, self.words, self.reason])
         return chain.commit(bytes.fromhex(self.salt), covered)
 

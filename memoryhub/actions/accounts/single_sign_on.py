@@ -151,8 +151,7 @@ def is_due(browser: BrowserSession, at: datetime) -> bool:
 
 
 def keep(browser: BrowserSession, grant: str, *, at: datetime) -> None:
-    """Store the time of the provider's answer, and the token `grant` (encrypted) for the next question to the
-    provider."""
+    """Store the time of the provider's answer, and `grant`: the encrypted token for the next question to it."""
     with writing():
         BrowserSession.objects.filter(pk=browser.pk).update(grant=grant, asked_at=at, answered_at=at)
 

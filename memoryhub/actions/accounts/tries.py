@@ -46,7 +46,7 @@ RESETS = Limit(20, 60)
 
 
 class Counter(NamedTuple):
-    """A counter, by its id. If `resets` is set, a right password deletes it."""
+    """The id of a counter and its limit. If `resets` is set, a right password deletes the counter."""
 
     id: str
     limit: Limit
@@ -92,18 +92,18 @@ def of_change(user_id: str) -> list[Counter]:
 
 
 def of_reset(email: str, address: str) -> list[Counter]:
-    """Return the counters for asking for an e-mail with a link to a new password."""
+    """Return the counters of requests for an e-mail with a link by which a person sets a new password."""
     network = Counter(_id("resets", network_of(address)), RESETS, False)
     return [Counter(_id("reset", email), RESET, False), network]
 
 
 def of_invitation(address: str) -> list[Counter]:
-    """Return the counters for setting a password through an invitation's link."""
+    """Return the counters for setting a password through a link: that of an invitation, or one sent on request."""
     return [Counter(_id("network", network_of(address)), NETWORK, False)]
 
 
 def of_second(user_id: str) -> list[Counter]:
-    """Return the counters for codes of a person whose password was right."""
+    """Return the counters for the second step of a sign-in: the code that a person types after the right password."""
     return [Counter(_id("second", user_id), ONE, True)]
 
 

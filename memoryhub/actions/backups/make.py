@@ -57,10 +57,10 @@ class Running(Failed):
 
 
 def make(target: Target, keys: Keys, act: Act, keep: rotation.Keep | None = None) -> Made:
-    """Make a backup and record it in the audit. With `keep`, then delete older backups. Raises Failed.
+    """Make a backup and record it in the audit. With `keep`, delete superseded backups afterwards. Raises Failed.
 
     If the audit does not verify, the backup is made too, but it is not recorded, and its name says that the audit did
-    not verify. `keep` then deletes only older backups whose audit did not verify either, and Failed is raised.
+    not verify. With `keep`, only backups whose audit did not verify either are then deleted. At last, Failed is raised.
     """
     begun = time.monotonic()
     try:
@@ -111,7 +111,7 @@ def rotate(target: Target, keep: rotation.Keep, now: datetime, *, is_verified: b
 
 
 def _marks() -> list[str]:
-    """Return the marks by which this hub recognises its own backups. The last mark is that of the next backup.
+    """Return the marks by which this hub recognises its own backups. The next backup gets the last one of them.
 
     A hub that was restored from a backup has one random mark. The marks of any other hub are its audit keys' names.
     """

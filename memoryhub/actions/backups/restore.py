@@ -174,7 +174,8 @@ def _move(source: Path, to: Path) -> None:
 
 
 def report(verdict: Verdict) -> str:
-    """Return a verdict as a line that `verdict_of` reads in the other process."""
+    """Return a verdict as a line. The process that ran `finish` prints it; `verdict_of` reads it in the first
+    process."""
     return json.dumps([verdict.entries, verdict.problem])
 
 

@@ -177,8 +177,10 @@ def back_up_due(now: datetime) -> None:
 
 
 def _ended(command: list[str]) -> tuple[int, str]:
-    """Run a command to its end, and report while it runs that the work continues. Return its exit code and its
-    errors."""
+    """Run a command; when it has ended, return its exit code and its error output.
+
+    While the command runs, but for at most LONGEST seconds, record every SIGN_EVERY seconds that the work continues.
+    """
     begun = time.monotonic()
     process = subprocess.Popen(
         command, env={**os.environ, "MEMORYHUB_DATA_DIR": str(settings.DATA_DIR)}, stdin=subprocess.DEVNULL,

@@ -1,4 +1,4 @@
-"""What the hub's settings say about Claude runs: whether there is a key, the models, the budgets, and who may run."""
+"""What the hub's settings say about Claude runs: whether there is a key, the models, and who may start runs."""
 
 from collections.abc import Sequence
 from datetime import datetime

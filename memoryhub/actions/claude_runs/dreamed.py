@@ -60,7 +60,7 @@ def finish(run_id: str, worker: str, at: datetime) -> None:
 
 
 def _keep(store: Tree, run: ClaudeRun) -> None:
-    """Turn the copy of a dream into a memory store."""
+    """Turn the copy on which a dream worked into a memory store of its own."""
     original = MemoryStore.objects.get(pk=store.store)
     name = _("%(name)s, dreamt on %(day)s") % {"name": original.name[:_LONGEST_NAME], "day": f"{store.at:%Y-%m-%d}"}
     copies.keep(store, str(run.copy), name)

@@ -42,7 +42,7 @@ class NoSuchSessions(Exception):
 class Wanted:
     """An agent's request for a dream.
 
-    With `updates`, the dream changes the store itself; otherwise the result is a new store.
+    With `updates`, the result is a proposal for the store itself; otherwise the result is a new store.
     """
 
     model: str
@@ -96,7 +96,7 @@ def _start(store: Tree, wanted: Wanted, asked: Asked) -> tuple[ClaudeRun | Excep
 
 
 def updates(run: ClaudeRun) -> bool:
-    """Return whether a dream changes its memory store itself, instead of making a new store."""
+    """Return whether the result of a dream is a proposal for its memory store, and not a new store."""
     dream: Any = run.dream
     return bool(dream["updates"])
 

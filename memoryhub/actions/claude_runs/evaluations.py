@@ -41,7 +41,7 @@ MOST = 100
 
 
 class Taken(Exception):
-    """The memory store already has memories at the paths to which the suite writes."""
+    """The memory store already has a memory at PLACE, or under it, where the cases of an evaluation write."""
 
 
 class Stopped(Exception):

@@ -200,7 +200,7 @@ def session_of(run: ClaudeRun) -> str | None:
 
 
 def _wanted(store: Tree, one: Made, proposed: Proposed) -> Wanted | None:
-    """Return a change as a proposal needs it. If it cannot be proposed, add the reason to `proposed`; return None."""
+    """Return the change that proposes `one`. If this is not possible, add the reason to `proposed`; return None."""
     memory = None
     if one.is_lost:
         proposed.left_out.append((one.path, LOST))

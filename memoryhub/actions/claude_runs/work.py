@@ -116,7 +116,7 @@ def may_go_on(run: ClaudeRun) -> bool:
 
 
 def hold(run_id: str, worker: str, input_tokens: int, wanted: int) -> int:
-    """Hold tokens for the next answer: `input_tokens`, and at most `wanted` for the answer itself.
+    """Reserve tokens of the budgets for the next answer: `input_tokens`, and at most `wanted` for the answer itself.
 
     Return how many tokens the answer may have. Raises OverBudget if it may have none.
     """
@@ -246,7 +246,7 @@ def end(run_id: str, worker: str, state: ClaudeRunState, at: datetime, problem: 
 
 
 def copied(run_id: str, worker: str, seq: int) -> None:
-    """Note that the copy of the run has all memories. `seq` is the newest entry of the copy's chain."""
+    """Record that the run's copy of the store is complete. `seq` is the seq of the newest entry in the copy's chain."""
     with own(run_id, worker) as run:
         ClaudeRun.objects.filter(pk=run.pk).update(copied=seq)
 

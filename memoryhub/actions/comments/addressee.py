@@ -18,9 +18,9 @@ NEWEST = 50
 def agent_of(memory: Memory, number: int, lines: Lines | None) -> Agent | None:
     """Return the agent to which a comment on the lines `lines` is addressed; None if there is none.
 
-    It is the agent that last wrote one of these lines, up to version `number`. If no agent wrote them, or `lines` is
-    None, it is the agent of the newest version by an agent. Only the last NEWEST versions up to `number` are searched
-    for it.
+    It is the agent that last wrote one of these lines, up to version `number`. If no agent wrote any of them, or if
+    `lines` is None, it is the agent that last changed the memory. Only the last NEWEST versions
+    up to `number` are searched.
     """
     versions = MemoryVersion.objects.of_memory(memory).filter(number__lte=number).order_by("-number")
     seqs = [*_origins(memory, number, lines), *versions.values_list("seq", flat=True)[:NEWEST]]

@@ -32,8 +32,8 @@ def lines_in(memory: Memory, number: int, threads: Iterable[Comment]) -> dict[st
 def move_from(store_id: str, memory: Memory, removed: Collection[int]) -> None:
     """Move the threads on lines of the versions `removed` to the next version that stays.
 
-    Call it before the versions are removed; the act's entry must follow. A thread stays with its version if none of its
-    lines is found in the next version.
+    Call it before the versions are removed; the act's entry must follow. If no later version stays, or if that version
+    has none of a thread's lines, the thread is not moved.
     """
     first_ones, work = Comment.objects.of_memory(store_id, memory.pk).first_ones(), Work()
     for number in sorted(removed):

@@ -36,8 +36,8 @@ class TooMuch(Exception):
 class Choice(StrEnum):
     """The ways to treat one memory of a plan: APPLY makes the planned change, KEEP changes nothing.
 
-    BEFORE is possible only in an undo: the memory returns to its state before the undone act, and loses every later
-    change.
+    BEFORE is offered in an undo and in a conflict of a proposal. In an undo, the memory returns to its state before the
+    undone act, and loses every later change. In a proposal, the proposed text replaces newer changes.
     """
 
     APPLY = "apply"

@@ -21,9 +21,9 @@ REMOVED = "[redacted]"
 def remove(store: Tree, memory: str, versions: Iterable[MemoryVersion]) -> set[int]:
     """Remove the proposed texts that belong to these `versions` of a memory, as the module describes.
 
-    Also remove the memory's imported texts that were to change a version which this hub does not have. If a text became
-    one of the `versions` in this hub, the result contains the seq of the call that proposed it. Call this function
-    before the versions are changed; the act's entry must follow.
+    Also remove each imported proposed text of the memory if this hub does not have the version that the text was to
+    change. Return the seqs of the calls that proposed the removed texts which became one of the `versions` in this hub.
+    Call this function before the versions are changed, and write the act's entry after it.
     """
     versions = list(versions)
     bases, seqs = {version.pk for version in versions}, {version.seq for version in versions}

@@ -69,8 +69,9 @@ def settle(
     """Resolve or open the findings of the changed memories, as the new texts require. `seq` is the act's entry.
 
     A finding is resolved if its value has disappeared. A resolved finding is opened again if its value returns, and a
-    dismissed finding if its value occurs more often than before. Of a memory's resolved findings, only the newest (at
-    most LOOK) are searched for by their values. An older one is opened again only if the detectors find its value.
+    dismissed finding if its value occurs more often than before. The function looks in the new text for the values of
+    the newest resolved findings (at most LOOK of a memory). An older resolved finding is opened again only if the
+    detectors find its value.
     `ahead` is what `resolved_by_deletion` returned, if the caller called it before.
     """
     if ahead and all(one.path is None and one.memory in ahead for one in changed):

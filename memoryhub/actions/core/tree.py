@@ -325,7 +325,7 @@ def put(tree: Tree, memory: StoredMemory, operation: Operation, path: str, text:
 
 
 def add_text(tree: Tree, memory: str, content: str, path: str | None = None) -> str:
-    """Add a text and return its id. `path` is given if it becomes the memory's newest text there. Raises DiskFull."""
+    """Add a text; return its id. Pass `path` only if the text becomes the newest one at this path. Raises DiskFull."""
     disk_space.require_room()
     text = ids.new_id(ids.MEMORY_TEXT, tree.at)
     sql.run_later(sql.ADD_TEXT, text, tree.store, memory, content, place=path and (tree.store, path))

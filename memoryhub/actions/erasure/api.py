@@ -15,8 +15,8 @@ from memoryhub.pure.protocol.errors import ToolError
 def redact(store_id: str, version_id: str, asked: Asked) -> VersionTold:
     """Delete a version's text and path permanently, and return the redacted version.
 
-    Raises ToolError if the redaction is refused; NoSuchVersion; and the errors of `on_store`. A refusal makes an audit
-    entry; NoSuchVersion makes none.
+    Raises ToolError if the redaction is refused; NoSuchVersion if the caller sees no such version; and the errors of
+    `on_store`. A refusal makes an audit entry; NoSuchVersion makes none.
     """
 
     def work(store: Tree) -> tuple[Exception | None, Record | None]:

@@ -31,8 +31,8 @@ def begin(store_id: str, terms: Sequence[str], found: int, act: Act) -> int:
 def collect(store_id: str, terms: Sequence[str], user_id: str, *, whole_hub: bool) -> Iterator[JsonRow]:
     """Yield every value that contains one of the `terms`: the value, its kind, its column, its memory and its author.
 
-    With `whole_hub`, rows that the store shares with other stores are collected too. A private view of another person
-    comes without its text.
+    With `whole_hub`, rows that the store shares with other stores are collected too. If a saved view is private and
+    does not belong to the person `user_id`, its text is left out.
     """
     if not terms:
         return
@@ -49,7 +49,7 @@ def collect(store_id: str, terms: Sequence[str], user_id: str, *, whole_hub: boo
 
 
 def collect_elsewhere(store_id: str, subject: Sequence[str], *, whole_hub: bool) -> Iterator[JsonRow]:
-    """Yield the texts that contain a spelling of one of the texts `subject`, and that only people can change."""
+    """Yield each text that contains a spelling of one of the texts `subject` and that an erasure does not change."""
     for one in around.elsewhere(store_id, subject, whole_hub=whole_hub):
         yield {"kind": one.kind, "id": one.id, "what": one.what, "text": one.text}
 

@@ -1,4 +1,4 @@
-"""Finds the texts that an erasure does not change: texts that only people can change, and other spellings.
+"""Finds the texts that an erasure does not change: texts that only people can change, and texts in other spellings.
 
 Every text column of the hub is searched here or in `places`. `tests/actions/erasure/test_erasure_everywhere.py` lists
 the exceptions.

@@ -100,9 +100,9 @@ def search(
 
 
 def spelt(store_id: str, subject: Sequence[str], *, whole_hub: bool = False) -> list[str]:
-    """Return the texts to propose for a subject: its texts, and those of their spellings whose `same` is True.
+    """Return the texts to suggest to a person who wants to erase a subject; at most MOST_SPELLINGS.
 
-    At most MOST_SPELLINGS texts are returned.
+    These are the subject's texts, and their spellings in the store for which `Spelling.same` is True.
     """
     _checked(subject)
     with snapshot():

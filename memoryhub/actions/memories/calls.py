@@ -269,7 +269,7 @@ def count(store: tree.Tree, key: str, counts: int) -> int | NotRun | None:
 
 
 def _window(store: tree.Tree, key: str, counts: int) -> limits.Window | NotRun | None:
-    """Return the window of the key's calls, with `counts` more calls in it, or a refusal.
+    """Return the window that counts the key's calls, with `counts` new calls added to it; or a refusal.
 
     None if there is no limit, or if `counts` is 0.
     """
@@ -350,7 +350,7 @@ def _replay(store: tree.Tree, command: Command | ToolError, first: int) -> Recor
 def answer_of(chain: str, seq: int) -> tuple[bool, str]:
     """Return (whether a call succeeded, its answer). Raises LookupError if there is no such entry.
 
-    If the answer is not stored, it is rendered again; after a redaction, the text says so.
+    If the answer is not stored, it is rendered again. If the text in it was redacted, the answer says only that.
     """
     sql.connect()
     row = sql.one(sql.ANSWER, chain, seq)

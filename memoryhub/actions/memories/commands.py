@@ -77,7 +77,7 @@ def _view_what_is_seen(store: Tree, command: View) -> Record:
 def create(store: Tree, command: Create) -> Record:
     """Create a memory or, if the store allows overwriting, give the memory at the path the new text.
 
-    Raises ToolError if the path is otherwise taken.
+    Raises ToolError if a directory is at the path, or a memory that may not be overwritten.
     """
     tree.require_active(store)
     memory = tree.memory_at(store, command.path)
@@ -221,11 +221,10 @@ def refusal(error: ToolError, command: str | None, path: str | None, new_path: s
 
 
 def require_place(store: Tree, path: str, sentence: Callable[[str, str], str]) -> str | None:
-    """Raise ToolError if a memory blocks `path` (see `tree.memory_above`).
+    """Return the id of the directory that contains `path`; None if it does not exist yet.
 
-    `sentence(path, path of the blocking memory)` returns the message. If the blocking memory is hidden from the agent,
-    the message is the same as for a refusal by a path rule. Return the id of
-    the directory that contains `path`; None if it does not exist yet.
+    Raises ToolError if a memory is where `path` needs a directory: `sentence(path, path of that memory)` returns the
+    message. If a memory that is hidden from the agent takes or blocks `path`, the message is that of a path rule.
     """
     directory = tree.directory_of(store, path)
     above = None if directory else tree.memory_above(store, path)

@@ -102,7 +102,7 @@ def edit(
     """Give a memory a new text, if its text still has the expected SHA-256. Without a change, no version is made.
 
     `reviewed` is the id of a version of the memory: that version and the earlier ones then no longer await review.
-    Raises Conflict.
+    Raises Conflict if the memory was deleted, or if its text is neither the expected one nor `content`.
     """
     with tree.locked(store_id, act) as store:
         tree.require_active(store)

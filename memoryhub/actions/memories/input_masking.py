@@ -1,7 +1,7 @@
 """Masks kept-out values in the audit entry of a call: in its input, and in its answer if that is an error.
 
-A kept-out value is one that the store's rules for sensitive text mask or block, so that it is stored nowhere. A path
-of a refused call that contains such a value is left out of the entry.
+A kept-out value is one that the store's rules for sensitive text mask or block, so that it is stored nowhere. If
+a path of a refused call contains such a value, the path is left out of the entry.
 """
 
 from collections.abc import Mapping, Sequence
@@ -93,7 +93,7 @@ def _without_paths(store: Tree, record: Record) -> Record:
 def _without(kept_out: Sequence[tuple[str, str]], text: str) -> str:
     """Return a passage of a longer text, with the values `kept_out` masked.
 
-    The passage may contain a whole value, or only a part of one: at its beginning, at its end, or as the whole passage.
+    The passage may contain a whole value, may begin or end with a part of a value, or may itself be a part of a value.
     """
     for kind, value in kept_out:
         sign = f"[redacted:{kind}]"

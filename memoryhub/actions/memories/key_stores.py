@@ -10,7 +10,10 @@ ENOUGH = 2
 
 
 def stores_of(secret: str, at: datetime) -> list[str] | None:
-    """Return the ids of the first two stores that a key reaches; None if no valid key has this secret."""
+    """Return the ids of the stores that a key reaches; None if no valid key has this secret.
+
+    At most two ids are returned: two show that the key reaches several stores.
+    """
     key = Key.objects.usable(at).filter(digest=calls.digest_of_key(secret)).values("id", "all_stores").first()
     if key is None:
         return None

@@ -1,7 +1,7 @@
 """Counts the calls that a store refuses because their key made too many in a minute, by store, key and day.
 
-A refused call writes nothing. Each process counts its refused calls, and adds the counts to the rows every few seconds.
-Counts that are not yet in the rows are lost when the process ends.
+A refused call writes nothing. Each process counts its refused calls, and adds the counts to the database every few
+seconds. Counts that are not yet in the database are lost when the process ends.
 """
 
 import threading
@@ -18,7 +18,7 @@ Place = tuple[str, str, date]
 """The ids of a store and of a key, and a day (UTC)."""
 
 _counts: dict[Place, tuple[int, datetime]] = {}
-"""{place: (number of refused calls that are not written to the rows yet, time of the last of them)}.
+"""{place: (number of refused calls that are not in the database yet, time of the last of them)}.
 
 Only valid keys are counted.
 """
@@ -26,15 +26,15 @@ _lock = threading.Lock()
 
 
 def note(store_id: str, key: str, calls: int, at: datetime) -> None:
-    """Count refused calls of a key. The counts stay in this process until `write` adds them to the rows."""
+    """Count refused calls of a key. The counts stay in this process until `write` writes them to the database."""
     with _lock:
         _add((store_id, key, at.astimezone(UTC).date()), calls, at)
 
 
 def write() -> None:
-    """Add to the rows the calls that were refused since this function last ran.
+    """Add the calls that were refused since the last run of this function to the counts in the database.
 
-    Rows of the same keys that are older than KEPT are deleted. Counts that cannot be written are kept for the next
+    Counts of the same keys that are older than KEPT are deleted. Counts that cannot be written are kept for the next
     time.
     """
     with _lock:

@@ -51,7 +51,7 @@ def merge(
 ) -> Decided:
     """Merge a proposal by its plan, which must have this digest. A memory with the choice KEEP is not changed.
 
-    `parts` are the parts of the texts that the person accepts. `drafts` are comments to publish. If no change is
+    `parts` has the person's changes to the proposed texts. `drafts` are comments to publish. If no change is
     merged, the proposal is refused. Raises ToolError if a change cannot be made. Also raises AlreadyDecided,
     PlanChanged, Proposal.DoesNotExist, and the errors of `on_proposals.publish`.
     """
@@ -120,9 +120,9 @@ def reopen(store_id: str, number: int, act: Act) -> int:
 def take_back(store_id: str, seq: int, act: Act) -> int | None:
     """Take back the decision of entry `seq`: undo its merge, and open the proposal again.
 
-    Return the seq of the new entry; None if no decision of that entry is in force. Raises ToolError if the undo or the
-    opening is refused; NeedsChoice if a person has to choose first, for example because later changes overlap with the
-    merge.
+    Return the seq of the new entry; None if the entry decided no proposal in this hub, or if its decision is no longer
+    in force. Raises ToolError if the undo or the reopening is refused; NeedsChoice if a person has to choose first, for
+    example because later changes overlap with the merge.
     """
     with writing():
         tree.lock(store_id, act)
@@ -173,7 +173,7 @@ def _open(store_id: str, number: int) -> Proposal:
 
 
 def _state_after(merged: Collection[str], left: Collection[str]) -> ProposalState:
-    """Return a proposal's state after a decision. `left` are memories with changes not completely merged."""
+    """Return a proposal's state after a decision. `left` has the memories with a change refused or merged in part."""
     if not left:
         return ProposalState.MERGED
     return ProposalState.PARTLY_MERGED if merged else ProposalState.REFUSED

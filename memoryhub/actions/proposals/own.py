@@ -148,7 +148,7 @@ def view(store_id: str, number: int, asked: Asked) -> Own:
 def withdraw(store_id: str, number: int, asked: Asked) -> Own:
     """Close an open proposal of the caller's agent, so that no person has to decide about it. Return the proposal.
 
-    Raises NoSuchProposal and NotOpen, and ToolError if the memory store is archived.
+    Raises ToolError if the memory store is archived. Also raises NoSuchProposal and NotOpen.
     """
     record = Record(WITHDRAW, input=audit.to_json({"number": number}))
 

@@ -24,8 +24,8 @@ def proposal_plan(proposal: Proposal, work: Work | None = None) -> Plan:
     """Return the plan that merges a proposal into the current memories.
 
     A change that its memory already has is left out. In a conflict, a person can choose BEFORE: then the proposed
-    change is made in place of newer changes. A change can only be refused, not merged, if a text that it needs or
-    proposes no longer exists, or if its merge would take more than the rest of `work` (None: of PLAN_WORK).
+    change replaces newer changes. If a text that a change needs or proposes no longer exists, the change cannot be
+    merged, only refused. The same applies if its merge would take more work than is left in `work` (None: PLAN_WORK).
     """
     with snapshot():
         changes = list(ProposedChange.objects.of_proposal(proposal))

@@ -125,7 +125,10 @@ def may_select(change: Change) -> bool:
 
 
 def offered(change: Change) -> State:
-    """Return the proposed state of a memory. In a conflict this is `before`, because `then` is the current state."""
+    """Return the proposed state of a memory.
+
+    In a conflict, it is `change.before`, and `change.then` is the current state. Otherwise, it is `change.then`.
+    """
     return change.before if change.before is not None and change.then.same(change.now) else change.then
 
 

@@ -96,7 +96,7 @@ def _lines(store_id: str, viewed: Viewed, waiting: Sequence[_Waiting]) -> Iterat
 def _about(shown: int, of: int) -> str:
     """Return the sentence before a list of changed lines.
 
-    It says how many lines are left out if `shown` is less than `of`.
+    The list has the first `shown` lines of all `of` changed lines. The sentence says how many lines are left out.
     """
     less = f", of which {of - shown:,} more are not shown" if shown < of else ""
     return f". It would remove the lines with - and add those with +{less}" if of else ""

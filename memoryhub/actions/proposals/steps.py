@@ -1,4 +1,4 @@
-"""The changes of one memory in a proposal: the text that they ask for, and which earlier changes later ones replace."""
+"""The changes of one memory in a proposal: the text that they ask for, and which of them are replaced by later ones."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum, auto

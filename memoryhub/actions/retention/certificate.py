@@ -102,7 +102,8 @@ def _oldest(store_id: str, chooser: Chooser) -> dict[str, dict[str, Any]]:
     """Return {policy: {"memories": number of memories to which it applies, "oldest": times}}.
 
     Each memory has three moments: its last read (its creation if it was never read), its last change, and its creation.
-    A later restore counts as all three. `times` has the earliest of each over the memories of the policy.
+    A moment before the memory's last restore is replaced by the time of the restore. `times` has the earliest moment
+    of each kind over the memories of the policy.
     """
     found: dict[str, list[datetime]] = {}
     counts: Counter[str] = Counter()

@@ -67,7 +67,7 @@ def concerning(store_id: str | None) -> list[Policy]:
 
 
 def instead_of(policies: list[Policy], policy: Policy) -> list[Policy]:
-    """Return the policies with `policy` in place of the one with the same id, or added if no policy has this id."""
+    """Return the policies and `policy`, which replaces the policy with the same id, if there is one."""
     return [*(one for one in policies if one.id != policy.id), policy]
 
 

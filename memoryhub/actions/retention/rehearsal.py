@@ -93,9 +93,9 @@ def rehearse(
 ) -> Iterator[Item]:  # fmt: skip
     """Yield exactly what a run as of `at` removes, in its order: expired and purged memories, old versions, entries.
 
-    For `store_id` None, these are entries of the hub's own chain. `policies` replace the saved ones. `held` gets the
-    ids of the memories that only a hold or a pin keeps. `approved` gets the ids of the memories that would expire if no
-    person had written or approved them.
+    If `store_id` is None, only entries of the hub's own chain are removed. `policies` replace the saved ones. `held`
+    gets the ids of the memories that only a hold or a pin keeps. `approved` gets the ids of the memories that would
+    expire if no person had written or approved them.
     """
     rules = Rules.of(store_id, at, policies)
     rules.held = rules.held if held is None else held

@@ -254,8 +254,8 @@ def latest_redactions(chain_id: str, versions: dict[str, MemoryVersion], last: i
 def seal_of(version: MemoryVersion, redaction: str | None) -> str:
     """Return the seal of a version.
 
-    Of the redactions of this version whose entries were removed, `redaction` is the commitment of the newest one.
-    It is None if there is no such redaction.
+    Some redactions of the version may have lost their audit entries. `redaction` is the commitment of the newest of
+    these redactions (None: there are none).
     """
     values = [
         version.store_id,

@@ -1,4 +1,4 @@
-"""Counts by week what policies would have expired, and what they will expire."""
+"""Counts, by week, the memories that would have expired by the policies, and those that will expire by them."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -17,9 +17,9 @@ MOST_EVENTS = 200_000
 
 
 def past_weeks(store_id: str, at: datetime, policies: Sequence[Policy] | None = None, weeks: int = 12) -> Weeks:
-    """Return what policies would have expired in each past week if they had always applied.
+    """Return how many memories would have expired in each past week if the policies had always applied.
 
-    Memories that are held or pinned are left out. `policies` are used in place of the saved ones.
+    Memories that are held or pinned now are left out. `policies` are used in place of the saved ones.
     """
     rules = Rules.of(store_id, at, policies)
     going = [policy for policy in rules.policies if policy.expires]
@@ -35,7 +35,7 @@ def past_weeks(store_id: str, at: datetime, policies: Sequence[Policy] | None = 
 
 
 def coming_weeks(store_id: str, at: datetime, policies: Sequence[Policy] | None = None, weeks: int = 12) -> Weeks:
-    """Return what policies will expire in each coming week if no memory is read or changed.
+    """Return how many memories will expire in each coming week if no memory is read or changed.
 
     Memories that are held or pinned are left out. `policies` are used in place of the saved ones.
     """

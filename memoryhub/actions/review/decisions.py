@@ -263,8 +263,8 @@ def decided_by(store_id: str, seq: int) -> list[tuple[str, str]]:
 def flag(store_id: str, versions: Collection[str], act: Act, *, flagged: bool = True) -> Done | None:
     """Flag the memories of these versions, or remove their flags (`flagged` False).
 
-    For each memory, a Review row records this; it names the newest of the memory's given versions. Return None if
-    nothing changes.
+    For each memory, a Review row records this. The row names the newest one of the memory's versions in `versions`.
+    Return None if nothing changes.
     """
     with tree.locked(store_id, act) as store:
         newest = _newest(store_id, versions)
@@ -283,14 +283,14 @@ def flag(store_id: str, versions: Collection[str], act: Act, *, flagged: bool = 
 def put_flags(store: Tree, versions: Collection[str]) -> list[str]:
     """Flag the memories of these versions, except memories that already have a flag.
 
-    Return one id for each memory that gets a flag: the id of the newest of its given versions. Write the transaction's
+    Return one id for each memory that gets a flag: that of its newest version in `versions`. Write the transaction's
     entry afterwards; its input must name the returned versions.
     """
     return _set_flags(store, without_flags(store.store, versions), flagged=True)
 
 
 def without_flags(store_id: str, versions: Collection[str]) -> dict[str, str]:
-    """Return {memory id: the newest of its given versions}, without memories that already have a flag."""
+    """Return {memory id: its newest version in `versions`}, without memories that already have a flag."""
     newest = {version.memory_id: version.pk for version in _newest(store_id, versions)}
     plain: list[str] = []
     for part in in_parts(sorted(newest)):
@@ -301,9 +301,9 @@ def without_flags(store_id: str, versions: Collection[str]) -> dict[str, str]:
 def remove_flags_of(store: Tree, undos: Mapping[int, Collection[str]], *, but: Collection[str] = ()) -> list[str]:
     """Remove the flags that some entries set, and return the ids of the versions that these flags named.
 
-    The keys of `undos` are the seqs of these entries. The values are the memories in which the entry stays in force:
-    these memories keep their flags. So do the memories in `but`, and memories whose flag was set or removed later. The
-    entry of the transaction must name the returned versions.
+    `undos` is {seq of such an entry: the memories for which this entry is not undone}. These memories keep their flags.
+    So do the memories in `but`, and memories whose flag was set or removed later. The entry of the transaction must
+    name the returned versions.
     """
     put = {
         memory: (version, seq)

@@ -11,10 +11,10 @@ FLAGS = (Decision.FLAGGED, Decision.UNFLAGGED)
 
 
 def add(store: Tree, decision: Decision, reviews: Sequence[Review]) -> None:
-    """Create the notices of a decision, in its transaction. They are for the people who flagged the decided memories.
+    """Create notices of a decision about memories, in its transaction, for the people who flagged these memories.
 
     The person who decides gets none. The `thread` of a notice is the id of the review that set the flag. Its `comment`
-    is the id of the last one of `reviews` that is about the memory.
+    is the id of the last one of `reviews` that is about the flagged memory.
     """
     newest = {review.memory_id: review for review in reviews} if decision != Decision.FLAGGED else {}
     for part in in_parts(sorted(newest)):

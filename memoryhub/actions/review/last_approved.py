@@ -22,10 +22,9 @@ _SETTLED = Q(review_state=None) | Q(review_state=ReviewState.APPROVED)
 class Since:
     """The changes of a memory since its version `base` (None: since the beginning).
 
-    If `is_own`, `base` is the last version that the person approved or made by an edit. Otherwise, only the versions
-    before the first one that awaits review count: `base` is the last of them that was approved or needs no review.
-    `count` is the number of versions after `base`. `writers` are the authors of these later versions, the last author
-    first.
+    If `is_own`, `base` is the last version that the person approved or made by an edit. Otherwise, `base` is the last
+    version that was approved or needs no review, and that is older than all versions that await review. `count` is
+    the number of versions after `base`. `writers` are the authors of these later versions, the last author first.
     """
 
     base: MemoryVersion | None
@@ -72,8 +71,8 @@ def _own(store_id: str, memories: Collection[str], user_id: str) -> dict[str, in
 def _with_settled(store_id: str, memories: Collection[str]) -> Iterable[tuple[str, int, int | None, int]]:
     """Return (memory, newest number, settled number or None, oldest considered number) for each memory.
 
-    Only the newest LOOK_BACK versions are considered. Of the versions before the first one that awaits review, the
-    settled one is the last that was approved or needs no review.
+    Only the newest LOOK_BACK versions are considered. The settled number is the number of the last version that was
+    approved or needs no review, and that is older than all versions that await review.
     """
     # A version is settled if it was approved or needs no review, and is older than the first one that awaits review.
     of_memory = MemoryVersion.objects.filter(store_id=OuterRef("store_id"), memory_id=OuterRef("pk"))

@@ -102,7 +102,7 @@ def test_a_mention_without_an_answer_is_named_before_and_at_the_comment_afterwar
     asks = Comment.objects.get(text__contains="@")
     address = reverse("leaving", args=[store.pk, bob.pk])
     page = client.get(address)
-    assert "1 mention that they have not answered: /a.md" in words(page)
+    assert "1 comment that names them, and that they have not answered: /a.md" in words(page)
     assert f'href="{reverse("comment", args=[store.pk, asks.pk])}#{asks.pk}"' in page.content.decode()
     of_memory, gone = reverse("memory", args=[store.pk, memory.pk]), "Bob has not answered, and is no longer a member."
     assert gone not in words(client.get(of_memory))

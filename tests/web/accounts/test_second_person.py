@@ -128,7 +128,7 @@ def test_each_of_these_waits_for_a_second_person(
     do(client, request)
     assert is_done()
     assert ActRequest.objects.get(pk=request.pk).state == "used"
-    assert "allowed, and used" in text_of(client.get("/acts"))
+    assert "allowed, and done" in text_of(client.get("/acts"))
 
 
 def test_an_admin_of_the_store_does_not_allow_what_only_administrators_may(
@@ -180,7 +180,7 @@ def test_an_erasure_names_both_people_and_what_was_typed_is_readable_nowhere(
     assert entry.label == "Alice (allowed by Olga)" and entry.author_id == alice.pk
     assert newest(3) == ["start_act", "allow_act", "propose_act"]
     assert ActRequest.objects.get().content is None
-    assert "no longer keeps what was typed" in text_of(client.get(f"/acts/{request.pk}"))
+    assert "no longer keeps the details of this act" in text_of(client.get(f"/acts/{request.pk}"))
 
 
 def test_why_an_erasure_is_needed_or_refused_is_not_left_in_the_audit(

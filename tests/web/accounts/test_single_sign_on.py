@@ -328,7 +328,7 @@ def test_who_came_by_the_provider_proves_there_again_who_they_are(
     assert come(idp, client, "?again=1")[1].status_code == 403, "an old sign-in proves nothing"
     asked(client.post("/people/invite", kept))
     idp.says(wrong={})
-    assert "It is you" in come(idp, client, "?again=1")[1].content.decode()
+    assert "You have proved that it is you" in come(idp, client, "?again=1")[1].content.decode()
     done = client.post("/people/invite", kept)
     assert done.status_code == 200 and "/invitations/" in done.content.decode(), done.content.decode()[-3000:]
     assert Invitation.objects.get().is_superuser
@@ -360,7 +360,7 @@ def test_a_provider_that_does_not_say_when_is_believed_where_nothing_else_can_be
     with arranging():
         BrowserSession.objects.update(confirmed_at=timezone.now() - timedelta(hours=1))
     kept = asked(client.post("/people/invite", INVITES | {"email": "eve@example.com"}))
-    assert "It is you" in come(idp, client, "?again=1")[1].content.decode()
+    assert "You have proved that it is you" in come(idp, client, "?again=1")[1].content.decode()
     assert set(TryCounter.objects.values_list("tries", flat=True)) == {0}, "what succeeds is no try"
     assert "/invitations/" in client.post("/people/invite", kept).content.decode()
     dora = User.objects.get(email="dora@example.com")

@@ -63,9 +63,10 @@ def test_beside_a_key_that_ended_is_when_it_was_tried_last(
     assert tried not in text(signed_in(superuser).get(page))
     assert call(store, secret) == 401
     html = text(signed_in(superuser).get(page))
-    assert html.count("requests with this key were refused after its end, most recently") == html.count(tried) == 1
+    refused = "requests with this key were refused after the key was revoked or expired"
+    assert html.count(f"{refused}, most recently") == html.count(tried) == 1
     assert "The key was revoked on" in text(signed_in(superuser).get(tried))
-    assert "requests with this key were refused after its end" not in text(signed_in(alice).get(page))
+    assert refused not in text(signed_in(alice).get(page))
 
 
 def test_who_revokes_a_key_gets_to_what_the_agent_did(agent: Agent, store: MemoryStore, superuser: User) -> None:

@@ -107,14 +107,14 @@ def test_the_entry_of_a_decision_lists_versions_as_links(approved: Any, bob: Use
     answer = signed_in(bob).get(reverse("entry", args=[memory.store_id, seq])).content.decode()
     assert f'href="{reverse("version", args=[memory.store_id, memory.head_id])}">Version 1 of /notes/a.md</a>' in answer
     assert "Version 1 of /notes/b.md" in answer
-    assert "What it read" not in answer
+    assert "What was read" not in answer
 
 
 def test_the_entry_of_one_decision_does_not_say_that_it_read_the_version(caller: Caller, alice: User) -> None:
     memory = caller.create("/a.md", "one\n")
     done = decisions.approve(caller.store.id, str(memory.head_id), act(caller, alice), earlier=0)
     said = words_at(alice, "entry", caller.store.id, done.seq)
-    assert "What it decided Approved Version 1 of /a.md" in said and "What it read" not in said
+    assert "What was decided Approved Version 1 of /a.md" in said and "What was read" not in said
 
 
 def test_the_entry_of_an_undo_names_what_it_left_as_it_was(caller: Caller, alice: User) -> None:
@@ -126,4 +126,4 @@ def test_the_entry_of_an_undo_names_what_it_left_as_it_was(caller: Caller, alice
     digest = client.get(address).context["plan"].digest
     client.post(address, {"digest": digest, f"choice-{memory.pk}": "keep"})
     undo = AuditEntry.objects.of_chain(caller.store.id).of_command("undo").get()
-    assert "Left as it was /a.md" in words_at(alice, "entry", caller.store.id, undo.seq)
+    assert "What was left unchanged /a.md" in words_at(alice, "entry", caller.store.id, undo.seq)

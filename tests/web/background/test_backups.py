@@ -93,7 +93,7 @@ def test_both_pages_say_what_the_last_backup_was_like(client: Client, tmp_path: 
     last = {"name": "memoryhub-1.backup", "bytes": 5 * 1024 * 1024, "entries": 285, "seconds": 2.5}
     noted(at=timezone.now().isoformat(), **last)
     for shown in (page(client), client.get("/settings/background").content.decode()):
-        for told in ("memoryhub-1.backup", "the audit in it (285 entries)", "5.0 MB"):
+        for told in ("memoryhub-1.backup", "the audit in the backup (285 entries)", "5.0 MB"):
             assert told in shown
         assert "older than planned" not in shown
     noted(at=(timezone.now() - timedelta(days=4)).isoformat(), **last)

@@ -89,7 +89,7 @@ def test_the_agents_next_view_tells_it_once(caller: Caller, memory: Memory, agen
     assert (entry.command, entry.note) == ("view", note("Use euros.").strip())
     assert view(caller) == plain
     body = page(carla, memory)
-    assert "Told Support bot" in body
+    assert "Support bot read this" in body
     assert "in session" in body and "run-1" in body
     assert reverse("entry", args=[memory.store_id, entry.seq]) in body
     now = Memory.objects.get(pk=memory.pk)

@@ -32,7 +32,7 @@ def test_nobody_removes_alone_by_a_policy_made_for_it(store: MemoryStore, alice:
     seen = re.search(r'name="seen" value="([^"]+)"', text_of(client.post(where, form)))
     assert seen is not None
     read = text_of(signed_in(admin).get(f"/acts/{ask(client, where, form | {'seen': seen[1]}).pk}"))
-    told = read[read.index("What exactly") :]
+    told = read[read.index("What this act does") :]
     assert "moved a memory to the trash, the memory is removed permanently after 1 day there" in told, (
         "it empties the trash of other policies"
     )

@@ -251,7 +251,7 @@ def test_the_proof_of_an_undo_opens_with_what_changed(caller: Caller, alice: Use
     done = client.post(address, {"digest": form.context["plan"].digest, "shown": ""}, follow=True)
     proof = client.get(reverse("entry", args=[caller.store.pk, caller.last.seq])).content.decode()
     assert done.status_code == 200
-    places = [proof.index(part) for part in ("What it changed", "one<del> and more</del>", "What was recorded")]
+    places = [proof.index(part) for part in ("What was changed", "one<del> and more</del>", "What was recorded")]
     assert places == sorted(places)
 
 

@@ -36,9 +36,9 @@ class Command:
 
     @property
     def label(self) -> str:
-        """Return the short form for lists: the field `did` or, if it is empty, the words.
+        """Return the short form for lists: the field `did`.
 
-        Return "" if the words contain values.
+        If `did` is empty, return `words`; but return "" if `words` are several sentences or contain values.
         """
         if self.did or not isinstance(self.words, str | Promise):
             return str(self.did)

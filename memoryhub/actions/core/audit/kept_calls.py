@@ -11,7 +11,8 @@ _WRITTEN = frozenset({"command", "path", "file_text", "old_str", "new_str", "ins
 
 
 def kept_of(record: audit.Record) -> audit.Record:
-    """Return the record as the audit stores it: large inputs, refused answers and directory listings are shortened.
+    """Return the record as the audit stores it: large inputs, answers of failed calls and directory listings are
+    shortened.
 
     If the call made a version, the parameters whose values the version also contains are not shortened.
     """

@@ -20,7 +20,8 @@ _AT_ONCE = 50
 def copy_back(chain: str, seqs: Iterable[int]) -> None:
     """Store the complete inputs of these entries.
 
-    Call it in the transaction that changes or deletes the versions of these entries or their texts, before that change.
+    Call it before the versions that these entries made, or the texts of these versions, are changed or deleted, in
+    the same transaction.
     """
     grown = 0
     for part in in_parts(sorted(set(seqs)), _AT_ONCE):

@@ -236,8 +236,8 @@ def outlive(chain_id: str, first: int, last: int, start: str | None) -> str | No
     Of each row that these entries sealed, the newest seal is kept, and older seals of removed entries are deleted. If
     the row is gone and only removed entries sealed it, all its seals are deleted.
 
-    Return the digest of all kept seals whose entries are removed now or were removed earlier (None: there were never
-    any). `start` is the digest that the earlier removal returned.
+    Return one digest of all kept seals whose entries are removed, now or earlier; None if no such seal was ever kept.
+    `start` is what the call for the chain's previous removal returned (None: there was no such call or digest).
     """
     key = settings.MEMORYHUB_AUDIT_KEY
     kept, dropped = [], []
@@ -286,7 +286,7 @@ def digest_at_start(chain_id: str, last: int) -> str | None:
 
 
 def start_problems(row: AuditChain) -> Iterator[str]:
-    """Yield a sentence if the kept seals of removed entries do not match their digest in the chain's signed start."""
+    """Yield a sentence if the kept seals of removed entries do not match `row.start_seals`, their stored digest."""
     if (row.start_seals or _NONE) != (digest_at_start(row.pk, row.start_seq) or _NONE):
         yield "the seals that outlived their entries are not those that the checkpoint names"
 

@@ -53,7 +53,7 @@ def forget_nodes(at: datetime) -> None:
 
 
 def states() -> list[BackgroundTask]:
-    """Return the state of every kind of work, sorted by node and by the order of EVERY."""
+    """Return the state of each kind of work on each node, sorted by node. The kinds are in the order of EVERY."""
     order = {name: place for place, name in enumerate(EVERY)}
     rows = BackgroundTask.objects.filter(name__in=EVERY)
     return sorted(rows, key=lambda row: (row.node, order[row.name]))

@@ -16,8 +16,10 @@ CATCH_UP = timedelta(days=7)
 def moved(clock: datetime, now: datetime, elapsed: timedelta) -> datetime:
     """Return `clock` after `elapsed` running time, when the computer's clock shows `now`.
 
-    The clock moves by `elapsed`. If it is then still behind `now`, it makes up the share `elapsed / CATCH_UP` of the
-    delay: 12 minutes if the computer's clock is a year ahead for 14 seconds. It never passes `now`.
+    First the clock moves by `elapsed`. If it is then still behind `now`, it also moves by a part of the remaining
+    difference: `elapsed / CATCH_UP` of it. The result is never later than `now`.
+
+    Example: the computer's clock jumps a year ahead for 14 seconds. In these seconds, this clock gains 12 minutes.
     """
     there = clock + elapsed
     if now <= there:
@@ -26,7 +28,7 @@ def moved(clock: datetime, now: datetime, elapsed: timedelta) -> datetime:
 
 
 def at_most(now: datetime) -> datetime:
-    """Return the time of the stored clock, or `now` if that is earlier or no clock is stored.
+    """Return the stored clock's time or `now`, whichever is earlier. If no clock is stored, return `now`.
 
     A jump of the computer's clock does not move the stored clock.
     """

@@ -1,4 +1,4 @@
-"""Checks whether this process has the hub's secrets, by keyed digests of them in the database.
+"""Checks whether this process has the hub's secrets. The database has keyed digests of them for this comparison.
 
 With another audit key, the process would write entries that cannot be verified. With another SECRET_KEY, it would end
 every session.

@@ -118,9 +118,9 @@ class Holds:
 
 
 def frozen_under(store_id: str, in_force: Holds, path: str) -> tuple[Memory, Hold] | None:
-    """Return the first memory with a freezing hold of its own in a directory, and this hold.
+    """Return the first memory under `path` whose id has a freezing hold, and this hold.
 
-    None if no memory in the directory has such a hold.
+    Holds on paths do not count. Return None if there is no such memory.
     """
     if not in_force.freezing_memories:
         return None
@@ -137,8 +137,8 @@ def _above(places: Marks, path: str) -> Hold | None:
 def holds_of(store_id: str, at: datetime) -> Holds:
     """Return the holds and pins of a store that are in force at a moment.
 
-    If several of one kind are on the same memory or path, only the one that lasts longest is included. If a pin and a
-    legal hold are on the same one, `memories` or `places` has the legal hold.
+    If a memory or a path has several of one kind, only the one that lasts longest is included. If a memory has a pin
+    and a legal hold, `memories` has the legal hold. If a path has both, `places` has the legal hold.
     """
     found = Holds()
     in_force = Hold.objects.of_store(store_id).active(at).order_by("-kind", F("ends_at").asc(nulls_last=True), "id")
@@ -183,8 +183,9 @@ def place(
     """Hold or pin one memory (live or in the trash), or everything at and under a path (`""`: the store).
 
     If `ends_at` is None, the hold has no end. A legal hold with `freezes` also keeps texts and paths as they are.
-    Raises ValidationError (by field), Memory.DoesNotExist and NoSuchStore. Raises IndexError if the memory or path is
-    already held on the same terms.
+    Raises ValidationError (by field) if a value is invalid; NoSuchStore if the store does not exist;
+    Memory.DoesNotExist if the store does not have the memory; IndexError if the memory or path is already held on the
+    same terms.
     """
     return place_several(store_id, act, [(memory, path)], Terms(kind, reason, ends_at, freezes, case_number))[0]
 
@@ -253,7 +254,7 @@ def _let_go(store: Tree, hold: Hold) -> None:
 
 
 def _grouped(act: Act, count: int) -> Act:
-    """Return the act of `count` entries. If there are several, the returned act has a group, which they share."""
+    """Return the act with which to write `count` entries. If `count` is 2 or more, this act puts them in one group."""
     return act if count < 2 else act._replace(group=act.group or ids.new_id(ids.GROUP, act.at))
 
 

@@ -1,4 +1,4 @@
-"""The rules for sensitive text: which action each kind gets."""
+"""The rules for sensitive text: which action (such as mask or block) applies to each kind of sensitive value."""
 
 import json
 from collections.abc import Mapping

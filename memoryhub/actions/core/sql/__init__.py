@@ -332,8 +332,8 @@ Span = tuple[int, str, int, int]
 def reads_in(store: str, memory: str, spans: Sequence[Span], most: int) -> list[Row]:
     """Return a row for each of the `spans` in which the memory was read.
 
-    A row has the number of the span, the number of reads, the seq of the newest read, and the seq of the first scanned
-    entry. In each span, only the newest `most` entries are scanned.
+    A row has the number that names the span, the count of reads, the seq of the newest read, and the seq of the first
+    scanned entry. In each span, only the newest `most` entries are scanned.
     """
     if not spans:
         return []

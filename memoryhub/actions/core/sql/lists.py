@@ -64,11 +64,11 @@ CHILDREN = Statement(
 
 
 def children(store: str, prefix: str, start: str, high: str, limit: int) -> list[str]:
-    """Return a memory's path for each direct child of a directory, in byte order; at most `limit` paths.
+    """Return one path for each direct child of a directory, in byte order; at most `limit` paths.
 
-    If the child is a memory, this is its own path; if it is a directory, the path of the first memory in it. `prefix`
-    is the path of the directory whose children are returned, with its final slash. The search covers the paths from
-    `start` up to, but not including, `high`.
+    If the child is a memory, this is the memory's path. If the child is a directory, this is the path of the first
+    memory in it. `prefix` is the path of the directory whose children are returned, with its final slash. The search
+    covers the paths from `start` up to, but not including, `high`.
     """
     name = len(prefix) + 1
     found = sql.rows(CHILDREN, store, start, high, store, name, name, name, high, limit)

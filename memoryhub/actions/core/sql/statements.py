@@ -30,7 +30,7 @@ class Statement:
     """A statement in the dialect of the current database. `locking` is appended on PostgreSQL only.
 
     `table` is the table that the statement changes, or None. `needs` are the tables whose waiting writes must be done
-    before it; there are none if it `needs_written` nothing.
+    before this statement. If `needs_written` is False, `needs` is empty.
     """
 
     __slots__ = ("needs", "table", "text")
@@ -151,10 +151,11 @@ def find_or_add(read: Question, statement: Statement, *values: object) -> Row | 
 
 
 def run_later(statement: Statement, *values: object, place: Sequence[object] | None = None) -> None:
-    """Run a write before the commit. On SQLite, it is done together with others like it, which takes less time.
+    """Run a write before the commit. On SQLite, the write waits, and is done together with others in less time.
 
-    Inserts are done first, then updates, those of one statement in their order. A statement that may need what is
-    written does not run before it. `place`: of the reads of `one_at`, only that of this place needs it.
+    Waiting inserts are done before waiting updates. The writes of one statement keep their order. If another statement
+    may need waiting writes, they are done before it runs. With `place`, the only read of `one_at` that needs the write
+    is a read of this place.
     """
     batch = _batch() if _SQLITE else None
     if batch is None:
@@ -172,9 +173,10 @@ def run_later(statement: Statement, *values: object, place: Sequence[object] | N
 
 
 def add(statement: Statement, sums: Sequence[int], latest: Sequence[object], *key: object) -> None:
-    """Add `sums` to counters of the row with this key, and set other columns to the `latest` values, as `run_later`.
+    """Add `sums` to counters of the row with this key, and set other columns to the `latest` values.
 
-    The values of the statement are the sums, the latest values and the key. On SQLite, a row is written only once.
+    The values of the statement are the sums, the latest values and the key. On SQLite, the write waits as in
+    `run_later`, and all waiting writes to one row are done as one.
     """
     batch = _batch() if _SQLITE else None
     if batch is None:
@@ -199,8 +201,11 @@ def _write_before(statement: Statement) -> None:
 
 
 class _Batch:
-    """What waits in a thread's open transaction. On SQLite: `later` and `sums`, which change the tables in `changes`.
-    On PostgreSQL: `writes`, with the known answers."""
+    """The writes that wait in a thread's open transaction.
+
+    On SQLite, they are in `later` and `sums`; `changes` and `changes_at_places` name the tables that they change. On
+    PostgreSQL, they are in `writes`; `answers` has the known answers to reads.
+    """
 
     def __init__(self, database: Any) -> None:
         self.database, self.is_outermost = database, not database.savepoint_ids

@@ -147,7 +147,7 @@ class _Job(Generic[T]):
         self.result = self.work()
 
     def run_alone(self) -> BaseException | None:
-        """Run the work outside of the group, in a transaction of its own; return the error, or None."""
+        """Run the work in its own transaction, without the other jobs of its group. Return the error, or None."""
         try:
             self.result = self.work()
         except Exception as error:
@@ -170,7 +170,7 @@ class NotTogether(BaseException):
 
 
 class _Request(_Job[T]):
-    """A whole request, of which a write is only a part. If the write fails, the request still has an answer."""
+    """A job whose work answers a whole request, including its writes. Even if a write fails, it can have an answer."""
 
     __slots__ = ("done",)
 

@@ -51,7 +51,7 @@ def _way() -> str:
 
 
 def stop_giving_way() -> None:
-    """Make this thread give way no longer, after a request was stopped at any step."""
+    """Make this thread stop giving way. Call it if a request may have been stopped inside `giving_way`."""
     _thread.way = ""
 
 
@@ -61,7 +61,11 @@ def others_write() -> bool:
 
 
 def arrive() -> None:
-    """Begin to write. Before that, a thread that gives way rests while others write."""
+    """Call this before a write: a thread that gives way rests here while others write.
+
+    With `to_other_processes` (see `giving_way`), it rests even if no others write. A thread that does not give way
+    does not rest, and from now on counts as one that writes (see `others_write`).
+    """
     if not _way():
         _Last.asked = time.monotonic()
         return

@@ -39,7 +39,7 @@ class Chosen:
 class Item:
     """A selected memory, or a selected directory (then `memory` is None).
 
-    A directory has `count` memories of `size` bytes. Its `changed_at` is the time of the last write in it.
+    A directory has `count` memories, with `size` bytes in total. Its `changed_at` is the time of the last write in it.
     """
 
     id: str

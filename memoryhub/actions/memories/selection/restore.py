@@ -21,7 +21,10 @@ from memoryhub.pure.protocol import paths
 
 @dataclass(frozen=True, slots=True)
 class Thrown:
-    """The memories to restore from the trash: those with these `ids`, or all that the entry `entry` (a seq) deleted."""
+    """The memories to restore from the trash: those with these `ids`, or all those that one act deleted.
+
+    `entry` is the seq of the audit entry of that act.
+    """
 
     ids: tuple[str, ...] = ()
     entry: int | None = None
@@ -30,7 +33,7 @@ class Thrown:
 class Obstacle(StrEnum):
     """Why a memory cannot be restored to its path.
 
-    TAKEN: something is at the path. ABOVE: a memory is where a directory above the path would be. TWICE: another
+    TAKEN: something is at the path. ABOVE: the path needs a directory where another memory is. TWICE: another
     restored memory gets the same path. GONE: the memory's text was redacted. HELD: a legal hold keeps the memory in the
     trash.
     """

@@ -50,9 +50,9 @@ class Skip(Exception):
 
 @dataclass(slots=True)
 class Progress:
-    """The progress of a transaction: how many items are finished, and how many parts of the next item.
+    """The progress of a transaction: it has finished `done` items, and `part` versions or entries of the next item.
 
-    The parts are versions or entries. `counters` are the names of the run's columns that were changed.
+    `counters` are the names of the run's columns that were changed.
     """
 
     done: int = 0
