@@ -44,7 +44,7 @@ def machines_door(get_response: GetResponse) -> GetResponse:
 
 
 def request_id(get_response: GetResponse) -> GetResponse:
-    """Give each request for a page an id, as programs get one: it is in a header of the answer and in the log."""
+    """Give each request for a page an id, and write the id into a header of the answer and into the log."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         own = ids.new_id(ids.REQUEST, timezone.now())
@@ -60,7 +60,8 @@ def forwarded_headers(get_response: GetResponse) -> GetResponse:
     """Remove X-Forwarded-Proto and X-Forwarded-For unless a trusted proxy sent the request: any client can write these
     headers.
 
-    Of several protocols, keep the one that the outermost trusted proxy reports.
+    If a trusted proxy sent the request, keep only one protocol in X-Forwarded-Proto: the one that the outermost trusted
+    proxy reports.
     """
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
@@ -148,9 +149,11 @@ def content_security_policy(get_response: GetResponse) -> GetResponse:
 def signed_in_browser(get_response: GetResponse) -> GetResponse:
     """Sign a person out if the sign-in in this browser is no longer valid.
 
-    It ends by its age, by a pause, on the page that lists the browsers, by a new password, if the person becomes
-    inactive, or if the identity provider no longer confirms it. If the hub fails to handle a form (status 500 or more),
-    the person can send the form again.
+    A sign-in ends if it is too old; if the browser was not used for too long; if someone ended it on the page that
+    lists the browsers; if the password was changed; if the person becomes inactive; or if the identity provider no
+    longer confirms it.
+
+    If the hub fails to handle a form (status 500 or more), the person can send the form again.
     """
 
     def middleware(request: HttpRequest) -> HttpResponseBase:

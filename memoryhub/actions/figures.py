@@ -271,7 +271,8 @@ def lists_of(store_id: str, at: datetime) -> dict[str, Any]:
 
     `unread` has the ids of the memories that no agent ever read. `risky` has the ids of the memories whose newest
     version was read and awaits review. `growing` has (id, bytes added in the last GROWING). `largest` and `directories`
-    are the ids for the map. The totals are `unread_count`, `unread_bytes` and `risky_count`.
+    have the ids of the largest memories and directories, for the tree map. The totals are `unread_count`,
+    `unread_bytes` and `risky_count`.
     """
     live = Memory.objects.filter(store_id=store_id).live()
     unread = live.filter(read_count=0)

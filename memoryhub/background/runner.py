@@ -54,7 +54,7 @@ def delay_after(failures: int) -> float:
 class JobFailed(Exception):
     """One of several jobs failed; `__cause__` is the error.
 
-    The next round comes soon, so that the failed job does not delay the other jobs: each job has its own delay.
+    Each job has its own delay after a failure. So the next round comes soon, and the other jobs need not wait.
     """
 
 

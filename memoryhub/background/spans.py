@@ -34,8 +34,10 @@ class Spans:
         self.exporter: Any = None
 
     def send(self, now: datetime) -> bool:
-        """Send the noted spans. Return False if more spans are left to send. Raises Explained if the receiver did not
-        accept them."""
+        """Make spans of noted entries and send them. Return False if more spans are left to send.
+
+        Raises Explained if OpenTelemetry's server did not accept the spans.
+        """
         self.noted |= traced.take(BATCH - len(self.noted) if not self.waiting else 0)  # others wait where a limit is
         if not self.noted and not self.waiting:
             return True
@@ -69,8 +71,8 @@ class Spans:
         return True
 
     def _read(self, now: datetime) -> None:
-        """Make spans of the noted entries that are committed. Forget noted entries that are not committed after
-        PATIENCE."""
+        """Make a span of each noted entry that is committed. Forget an entry that is older than PATIENCE and still
+        not committed."""
         places = list(self.noted)[:BATCH]
         found = _entries(places)
         for place in places:
@@ -123,8 +125,8 @@ def _entries(places: Iterable[Place]) -> dict[Place, AuditEntry]:
 
 
 def _attributes(entry: AuditEntry, outcome: str) -> Iterable[tuple[str, str | int]]:
-    """Yield the attributes of a span: those that OpenTelemetry's conventions name, then the hub's own. No attribute has
-    a text or a path."""
+    """Yield the attributes of a span: those that OpenTelemetry's conventions name, then the hub's own. No attribute
+    has the text or the path of a memory."""
     yield "gen_ai.operation.name", "execute_tool"
     yield "gen_ai.tool.name", "memory"
     yield "gen_ai.memory.store.id", entry.chain

@@ -16,7 +16,8 @@ SECONDS = 10.0
 
 
 class Target(Protocol):
-    """A destination of lines. `write` returns when the lines have been written or sent. Otherwise it raises OSError."""
+    """A destination of lines. `write` returns when the lines have been written or sent; if this fails, it raises
+    OSError."""
 
     def write(self, lines: Sequence[str]) -> None: ...
 
@@ -87,7 +88,10 @@ class Syslog:
 
 
 class _Handler(SysLogHandler):
-    """The standard library's client, but it raises its errors and, over TCP, ends each line with a line feed."""
+    """The standard library's syslog client with two changes.
+
+    It raises errors instead of printing them, and over TCP it ends each line with a line feed.
+    """
 
     ident = "memoryhub: "
 

@@ -241,7 +241,7 @@ class OpenRuns:
         self.counted: set[str] = set()
 
     def find(self) -> list[str]:
-        """Return the ids of the retention runs."""
+        """Return the ids of the retention runs that can go on."""
         going_on = runs.going_on()
         if not self.counted.issuperset(going_on) and not figures.catch_up():
             return [run for run in going_on if run in self.counted]
@@ -250,7 +250,7 @@ class OpenRuns:
 
 
 def retention_runs(seconds: float = RUN_FOR) -> Jobs:
-    """Return the Jobs that continue the retention runs."""
+    """Return a Jobs object that continues the retention runs."""
     return Jobs(OpenRuns().find, _run, seconds)
 
 
@@ -263,17 +263,17 @@ def _run(run_id: str) -> bool:
 
 
 def imports(seconds: float = RUN_FOR) -> Jobs:
-    """Return the Jobs that continue imports and the making of their previews."""
+    """Return a Jobs object that makes the previews of imports and continues imports."""
     return Jobs(importing.running, lambda job: importing.step(job, timezone.now()), seconds)
 
 
 def deletions(seconds: float = RUN_FOR) -> Jobs:
-    """Return the Jobs that remove the rows of deleted stores."""
+    """Return a Jobs object that removes the rows of deleted stores."""
     return Jobs(delete.deleted_stores, delete.step, seconds)
 
 
 def open_scans(seconds: float = SCAN_FOR) -> Jobs:
-    """Return the Jobs that continue unfinished scans. After each step they pause for as long as the step took."""
+    """Return a Jobs object that continues unfinished scans. After each step, it pauses for as long as the step took."""
     return Jobs(lambda: [scan.pk for scan in scans.running()], _scan, seconds)
 
 

@@ -324,7 +324,7 @@ def _block(input: object) -> Block:
 
 
 def _message(paths: Sequence[str]) -> Block:
-    """Return the assistant message that deletes `paths`, which are in the API's form."""
+    """Return the assistant message that deletes `paths`, which are paths of the API: without `/memories`."""
     deletes = [_block({"command": "delete", "path": f"/memories{path}"}) for path in paths]
     return {"role": "assistant", "content": deletes}
 
@@ -343,8 +343,10 @@ def _outcome(hub: _Hub, answer: object) -> str:
 
 
 def _paths(hub: _Hub, page: object) -> list[str]:
-    """Return the paths in one page of the root's listing, without the final `/` of directories. Raises HubError if
-    `page` is no such listing, because the address is then no hub's."""
+    """Return the paths in one page of the root's listing, without the final `/` of directories.
+
+    Raises HubError if `page` is no such listing: then no hub is at the tool's address.
+    """
     if not isinstance(page, dict) or not isinstance(page.get("data"), list):
         raise _no_hub(hub)
     return [str(item["path"]).rstrip("/") for item in page["data"]]
@@ -366,8 +368,10 @@ def _raise_if_again(sent: Mapping[str, str], paths: Sequence[str]) -> None:
 
 
 def _fewer(error: HubError, most: int) -> int:
-    """Return how many deletions the next message has: two fewer than `error` allows, but at least one. Raise `error`
-    unless it allows fewer than `most`."""
+    """Return how many deletions the next message has: `error.most_calls` minus two, but at least one.
+
+    Raise `error` unless 1 <= `error.most_calls` < `most`.
+    """
     if not isinstance(error.most_calls, int) or not 1 <= error.most_calls < most:
         raise error
     return max(1, error.most_calls - 2)

@@ -147,7 +147,8 @@ class Sync:
     def _bring(self, relative: str, memory: Any, here: str | None, told: str = "", more: str = "") -> None:
         """Give the file the text of `memory`, or delete the file if `memory` is None.
 
-        A line about this is shown to a person: `told` is its word for the change, and `more` are further words.
+        Then show a person a line: `told` is the first word of the line (by default, "brought" or "deleted"), and
+        `more` is the text after the path.
         """
         try:
             self.folder.require(relative, here)  # before the hub notes that the text was read
@@ -195,9 +196,11 @@ class Sync:
     def _refused(self, relative: str, here: str | None, memory: Any, error: anthropic.APIStatusError) -> None:
         """Handle a refusal by the hub.
 
-        After a refusal by a path rule, the file gets the text of the memory again. After another lasting refusal, such
-        as a limit, the file stays as it is and is sent again later. After a refusal that passes by itself, such as too
-        many calls, this comparison ends with `error`.
+        If a path rule made a proposal of the change, the file waits for the decision. If a path rule refused the
+        change, or if the deletion is not allowed, the file gets the text of the memory again. After another lasting
+        refusal, such as by a limit, the file stays as it is and is sent again later. If the memory has changed since
+        it was listed, nothing is done until the next comparison. After any other refusal, such as too many calls, this
+        comparison ends with `error`.
         """
         said = error.api_message or f"HTTP {error.status_code}"
         proposal = re.search(r"proposal #(\d+)", said)

@@ -90,7 +90,7 @@ def let_go(*, failed: bool) -> None:
 
 
 def interrupt(other: BaseDatabaseWrapper) -> None:
-    """If a statement runs on `other`, the connection of another thread, end the statement.
+    """End the statement that runs on `other`, the connection of another thread, if one runs there.
 
     In that thread, the statement raises a database error.
     """

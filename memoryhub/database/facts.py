@@ -40,9 +40,9 @@ limit 1"""
 
 
 def foreign_program() -> str:
-    """Return the kind and the name of a trigger, a view or the like in the database; "" if it has none.
+    """Return the kind and the name of a trigger, a view or the like in the database; "" if there is none.
 
-    The hub itself never makes one. One that it did not make may change what the hub reads or writes.
+    The hub itself never creates such a program. A foreign program may change what the hub reads or writes.
     """
     own: Any = connections[DEFAULT_DB_ALIAS]
     return str(_value(_FOREIGN_SQLITE if own.vendor == "sqlite" else _FOREIGN_POSTGRESQL) or "")

@@ -133,8 +133,8 @@ class _Running:
                 self.lock.release()
 
     def look(self, bytes_per_fault: float) -> None:
-        """Add LOOK_EVERY to `waited`, and to `taken` about how many bytes of new memory the request has taken since
-        the last check."""
+        """Add LOOK_EVERY to `waited`. Estimate how many bytes of new memory the request has taken since the last
+        check, and add them to `taken`."""
         self.waited += LOOK_EVERY  # not the time in which the whole process was paused
         faults = _faults_of(self.task)
         self.taken += (faults - self.faults) * bytes_per_fault
@@ -143,7 +143,7 @@ class _Running:
     def stop(self, now: float, *, for_memory: bool) -> None:
         """Stop the request if it takes too much time, or if `for_memory` says that it takes too much memory.
 
-        While the request is protected, only end a statement that waits too long.
+        A protected request is not stopped. If it waits too long, only its current statement is ended.
         """
         waits = self.waits_too_long()
         is_too_much = waits if self.protected else for_memory or waits or self.worked() > self.limit

@@ -91,7 +91,10 @@ def send_events(service: MemoryStore, mina: User, at: datetime) -> None:
 
 
 def lose(workshop: MemoryStore, at: datetime) -> None:
-    """Let the receiver of the reports answer that it no longer exists, so that the hub pauses the webhook."""
+    """Record a delivery whose answer says that the webhook's address no longer exists.
+
+    The hub then pauses the webhook.
+    """
     while not gather.gather(at):
         pass
     _send(Webhook.objects.get(store=workshop), GONE, at, most=1)

@@ -36,7 +36,7 @@ def decide(service: MemoryStore, workshop: MemoryStore, mina: User, at: datetime
 
 
 def ask(workshop: MemoryStore, mina: User, at: datetime) -> None:
-    """Save a path rule by which agents may only propose changes to what the team has agreed."""
+    """Save path rules: agents may only propose changes to the preferences that the team has agreed on."""
     rules = [PathRule(Effect.PROPOSE, f"/preferences{rest}", reason=AGREED) for rest in (".md", "/")]
     path_rules.save(workshop.id, rules, path_rules.digest([]), Act(Actor.person(mina), Door.WEB, at))
 

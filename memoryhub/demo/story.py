@@ -94,7 +94,7 @@ def _service() -> Iterator[Run]:
 
 
 def _tickets(random: Random) -> Iterator[Run]:
-    """Yield ordinary sessions: read the guidelines, write down a ticket, note it with the customer."""
+    """Yield ordinary sessions: read the guidelines, write down a ticket, add the ticket to the customer's memory."""
     for number, day in enumerate(range(DAYS - 1, 2, -1)):
         ticket = 4410 + number * 4
         topic, what = texts.TOPICS[number % len(texts.TOPICS)]

@@ -45,8 +45,10 @@ def decode(kind: str, filters: Mapping[str, Any], cursor: str | None, shape: Seq
 
 
 def moment(text: str) -> datetime:
-    """Return the moment that `chain.moment` wrote as `text` into a cursor's key. Raises Problem (400) for any other
-    text."""
+    """Return the moment in `text`, a value of a cursor's key, in the form that `chain.moment` writes.
+
+    Raises Problem (400) for any other text.
+    """
     try:
         if text.endswith("Z"):
             return datetime.fromisoformat(text)

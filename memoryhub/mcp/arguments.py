@@ -17,7 +17,7 @@ class Unusable(ValueError):
 
 
 def path_of(given: str) -> str:
-    """Return the path `given` in the API's form; raises Unusable."""
+    """Return `given`, a path of the tool, in the API's form. Raises Unusable for an invalid path."""
     try:
         return paths.from_tool(given)
     except ToolError as error:
@@ -25,7 +25,7 @@ def path_of(given: str) -> str:
 
 
 def text_of(arguments: Json, name: str) -> str | None:
-    """Return a string argument, None if it is absent; raises Unusable."""
+    """Return a string argument; None if it is absent. Raises Unusable for any other value."""
     value = arguments.get(name)
     if value is None or isinstance(value, str):
         return value
@@ -33,7 +33,10 @@ def text_of(arguments: Json, name: str) -> str | None:
 
 
 def whole_of(arguments: Json, name: str, least: int, most: int) -> int | None:
-    """Return a whole number from `least` to `most`, None if it is absent; raises Unusable."""
+    """Return an argument that is a whole number from `least` to `most`; None if it is absent.
+
+    Raises Unusable for any other value.
+    """
     value = arguments.get(name)
     if value is None:
         return None
@@ -45,7 +48,7 @@ def whole_of(arguments: Json, name: str, least: int, most: int) -> int | None:
 
 
 def flag_of(arguments: Json, name: str) -> bool:
-    """Return a boolean argument, False if it is absent; raises Unusable."""
+    """Return a boolean argument; False if it is absent. Raises Unusable for any other value."""
     value = arguments.get(name)
     if value is None or isinstance(value, bool):
         return bool(value)
@@ -53,12 +56,18 @@ def flag_of(arguments: Json, name: str) -> bool:
 
 
 def limit_of(arguments: Json) -> int:
-    """Return the most items that a page may have; raises Unusable."""
+    """Return the most items that a page may have: the argument `limit`, or DEFAULT_LIMIT if it is absent.
+
+    Raises Unusable unless `limit` is a whole number from 1 to MOST.
+    """
     return whole_of(arguments, "limit", 1, MOST) or DEFAULT_LIMIT
 
 
 def cursor_of(kind: str, filters: Json, arguments: Json, shape: tuple[type, ...]) -> list[Any] | None:
-    """Return the position in the cursor `page`; None if the argument is absent. Raises Unusable."""
+    """Return the position in the cursor `page`; None if the argument is absent.
+
+    Raises Unusable for a wrong cursor, and for a cursor of another list or of other filters.
+    """
     try:
         return cursors.decode(kind, filters, text_of(arguments, "page"), shape)
     except Problem as problem:

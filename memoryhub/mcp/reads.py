@@ -143,7 +143,10 @@ def _version(version: MemoryVersion, entries: Mapping[int, AuditEntry]) -> Json:
 
 
 def _author(version: MemoryVersion, entry: AuditEntry | None) -> Json | None:
-    """Return who wrote a version, also an imported one, as JSON. None if the author is the hub itself or unknown."""
+    """Return the author of a version as JSON; None if the author is the hub itself or unknown.
+
+    The author of an imported version is the one that the source hub named.
+    """
     if version.origin is not None:
         return actors.of_origin(version.origin)
     return None if entry is None else actors.actor(entry.actor_kind, entry.actor_id, entry.session)

@@ -55,7 +55,7 @@ def fold_email(email: str) -> str:
 def has_other_letters(email: str) -> bool:
     """Return whether `fold_email` does more than write letters in lower case: for example, it replaces ß by ss.
 
-    Its result may then be the address of another mailbox: strasse.de is not straße.de.
+    The result of `fold_email` may then be the address of another mailbox: strasse.de is not straße.de.
     """
     return fold_email(email) != unicodedata.normalize("NFC", email).strip().lower()
 
@@ -374,7 +374,7 @@ class SessionQuerySet(models.QuerySet["Session"]):
         return self.filter(Exists(AuditEntry.objects.filter(chain__in=chains, session=OuterRef("pk"))))
 
     def latest_of(self, agent: Agent | OuterRef) -> SessionQuerySet:
-        """Return the newest LOOKED_AT sessions of an agent, newest first."""
+        """Return the newest sessions of an agent, at most LOOKED_AT of them, newest first."""
         latest = Session.objects.filter(agent=agent).newest().values("pk")[:LOOKED_AT]
         return self.filter(pk__in=Subquery(latest)).newest()
 

@@ -96,8 +96,10 @@ def was_refused_with(*beginnings: str) -> Q:
 
 
 def beginning_of_message(length: int) -> Case:
-    """Return the first characters of the message of an entry. An error that was answered again has the message of the
-    first call."""
+    """Return the first `length` characters of an entry's message.
+
+    If a refused call repeats an earlier call and its entry has no message, use the message of the earlier call.
+    """
     start = Substr("message", 1, length)
     refused = When(ok=False, then=Coalesce(start, Subquery(_first_call().values_list(start)[:1])))
     return Case(refused, default=start)

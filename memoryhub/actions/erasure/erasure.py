@@ -346,7 +346,10 @@ def _without_gone(found: Found, newer: Found) -> Found:
 
 
 def _covered(terms: Terms, found: Found) -> dict[str, Any]:
-    """Return for a receipt: the spellings, as keyed marks with numbers of places, and how many texts are elsewhere."""
+    """Return what a receipt says about a subject's spellings, and about the texts that the erasure does not change.
+
+    A spelling has a keyed mark in place of its text, and its number of places. The texts are counted by kind.
+    """
     if not found.spellings and not found.elsewhere:
         return {}
     erased = [_marked(one) for one in found.spellings if terms.stand_in(one.text)]
@@ -356,7 +359,7 @@ def _covered(terms: Terms, found: Found) -> dict[str, Any]:
 
 
 def _marked(spelling: Spelling) -> dict[str, Any]:
-    """Return a spelling's mark and number of places, without its text."""
+    """Return the keyed mark that replaces a spelling in a receipt, and the number of places of the spelling."""
     return {"mark": documents.signature({"spelling": spelling.text})[:16], "places": spelling.places}
 
 

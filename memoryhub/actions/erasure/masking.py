@@ -137,7 +137,7 @@ class Erasing:
         self.evidence.of_version(version)
 
     def _findings_in_paths(self, memories: Iterable[str]) -> None:
-        """Follow the findings in the paths of these memories. A path that each of them has or had is masked."""
+        """Call `_follow` for each finding in a path of these memories, with the path before and after the masking."""
         store = self.store.store
         for part in in_parts(sorted(memories)):
             found = list(Finding.objects.filter(store_id=store, memory_id__in=part, in_path=True))

@@ -87,7 +87,7 @@ class Terms:
     def masked_path(self, path: str) -> str:
         """Return a path or pattern with each name masked separately. The depth stays the same.
 
-        A part that rules name is kept, unless the result would still contain one of the texts.
+        The parts to keep (see `Named`) are not masked, unless the result would still contain one of the texts.
         """
         masked = path
         for term in sorted(self.texts, key=lambda text: "/" in text):  # so that a name is masked alike everywhere
@@ -142,7 +142,7 @@ class Place:
     def having(self, store_id: str, terms: Terms, after: int = 0) -> Iterator[tuple[Any, str]]:
         """Yield (row, column) for each value that contains one of the `terms`.
 
-        With `after` (a seq), a table with `since` is searched only for rows that later acts wrote.
+        If `after` is a seq (not 0) and the place has `since`, only rows that entries after this seq wrote are searched.
         """
         texts = terms.escaped if self.escaped else terms.texts
         rows = self.rows(store_id)
@@ -162,9 +162,9 @@ def _where(rows: models.QuerySet[Any], column: str, texts: Sequence[str]) -> Ite
 
 
 def _of_newer(column: str) -> Callable[[models.QuerySet[Any], str, int], models.QuerySet[Any]]:
-    """Return a function for `Place.since`. It keeps the rows whose ids the newer versions have in `column`.
+    """Return a function for `Place.since`. It returns the rows whose id is in `column` of a newer version.
 
-    The newer versions are those that entries after the seq made.
+    A version is newer if its seq is above the seq that the function gets.
     """
     return lambda rows, store_id, after: rows.filter(
         pk__in=MemoryVersion.objects.filter(store_id=store_id, seq__gt=after).values(column)

@@ -28,11 +28,11 @@ _AT_ONCE = 50
 
 
 def redact_version(store_id: str, version_id: str, act: Act) -> MemoryVersion:
-    """Delete a version's text and path permanently; return the version. A redacted version does not change.
+    """Delete a version's text and path permanently; return the version. Do nothing if it was redacted before.
 
     The path is also deleted from the audit, unless another version has the same path. The version's size stays. Raises
-    ToolError for the newest version of a live memory, and for a memory under a legal hold. Raises
-    MemoryVersion.DoesNotExist.
+    MemoryVersion.DoesNotExist if there is no such version; ToolError if it is the newest version of a live memory, or
+    if its memory is under a legal hold.
     """
     with tree.locked(store_id, act) as store:
         version, record = redact_on(store, version_id)
@@ -136,7 +136,10 @@ def _redact_entries(store: Tree, version: MemoryVersion, evidence: Evidence, pro
 
 
 def calls_at(store: Tree, versions: Iterable[MemoryVersion]) -> Iterator[Q]:
-    """Yield conditions for the calls that may quote one of `versions`: versions of one memory, the oldest first."""
+    """Yield conditions that select the entries of calls that may quote one of `versions`.
+
+    `versions` are versions of one memory, the oldest first.
+    """
     # Calls from the time when the memory was in the trash are left out: other memories can have its path then.
     for (path, is_gone), group in groupby(versions, key=lambda one: (one.path, one.operation == Operation.DELETED)):
         if path is None or is_gone:

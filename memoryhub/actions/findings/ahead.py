@@ -35,8 +35,9 @@ NOTHING = Ahead({})
 def of_command(store_id: str, command: Command | ToolError) -> Ahead:
     """Return what the store's rules for sensitive text find in the text that a command will write.
 
-    The result is empty for a text with fewer than LONG characters and, on PostgreSQL, for an edit that writes fewer.
-    Raises NotTogether if another thread than the committer must screen the text.
+    A text with fewer than LONG characters is not screened here. On PostgreSQL, an edit that writes fewer than LONG
+    characters is not screened here either. Raises NotTogether if the committer runs this call, but another thread must
+    run it, because the text is long.
     """
     if isinstance(command, Create):
         return Ahead(of_text(store_id, None, command.file_text))

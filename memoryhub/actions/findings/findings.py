@@ -114,7 +114,10 @@ def screen(
 
 
 def spans_of(rules: Ruling, novelty: Novelty) -> Spans:
-    """Return two lists: the spans of a text that are kept out, and the spans that are flagged."""
+    """Return two lists: the spans of the values that are masked or blocked, and those of the flagged values.
+
+    A flagged span that overlaps a span of the first list is left out.
+    """
     if not novelty.has_any(rules.watched):
         return [], []
     kept_out = novelty.found(rules.kept_out)
@@ -202,9 +205,9 @@ def note(
 ) -> None:
     """Record the flagged spans of a version. Call it before the version's entry is written. Raises NeedsReason.
 
-    If a value has an open or dismissed finding, this finding does not change. If its finding is resolved, `settling`
-    opens it again, and it gets the new version and position. With `returns` (a restore or an undo), it keeps its old
-    version and position if the old version still has the value.
+    An open or dismissed finding of a value does not change. A resolved finding of a value is opened again by
+    `settling`, and gets the new version and position. With `returns` (a restore or an undo), the resolved finding keeps
+    its old version and position if the old version still has the value.
     """
     spans = recorded(screened.flagged, screened.text)
     found = [_row(store, memory_id, version_id, span, screened.text) for span in spans]

@@ -64,8 +64,9 @@ def restore(
 ) -> Done:
     """Restore a memory, a directory (`path`) or the whole store to its state after the entry `seq`.
 
-    `digest` is the digest of the plan. `memory` and `path` are None for the whole store. Raises PlanChanged (nothing
-    was done), TooMuch, and ToolError, for example if a choice is missing.
+    `memory` and `path` are None for the whole store. `choices` is {memory id: choice}. Raises PlanChanged if the digest
+    of the plan is no longer `digest`; TooMuch if too many memories would change; ToolError, for example if a choice is
+    missing. After an error, nothing was done.
     """
 
     def planned() -> Plan:
@@ -81,9 +82,10 @@ def restore(
 
 
 def put_back(store_id: str, seq: int, act: Act) -> list[str]:
-    """Restore the store to its state after entry `seq`, with the proposed choices. Use it only for trials.
+    """Restore the store to its state after entry `seq`, with the proposed choices.
 
-    Return the paths of the memories that are not restored, because their text is gone. Raises TooMuch and ToolError.
+    Use it only in a trial, inside `without_effect`. Return the paths of the memories that are not restored, because
+    their text is gone. Raises TooMuch and ToolError.
     """
     with tree.locked(store_id, act) as store:
         plan = restore_plan(store_id, seq)
@@ -183,7 +185,7 @@ def _awaiting(store_id: str, versions: Collection[str], kept: Sequence[str]) -> 
 
 
 def _dropped(plan: Plan, choices: Mapping[str, Choice]) -> set[str]:
-    """Return the later versions that the choices drop."""
+    """Return the ids of the versions after the undone ones whose changes the choices drop."""
     dropped: set[str] = set()
     for change in plan.changes:
         choice = _choice(change, choices)

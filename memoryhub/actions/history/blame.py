@@ -37,10 +37,11 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """Consecutive versions of a memory, oldest first. `whole` is False if some were left out because of the limits.
+    """Consecutive versions of a memory, oldest first. `whole` is False if requested versions are missing.
 
-    If retention removed all versions before the first one, `oldest_kept` is the number of the first one. `back` is
-    {number of an undo's version: the older texts from which the undo restored lines}.
+    They are missing because of the limits, or because retention removed all versions before the first one in `rows`. In
+    the second case, `oldest_kept` is the number of this first one. `back` is {number of a version that an undo made:
+    the older texts from which the undo restored lines}.
     """
 
     rows: Sequence[Row]
@@ -86,7 +87,7 @@ def between(memory: Memory, first: int, last: int, most: int) -> History:
 
 
 def _back(memory: Memory, rows: Sequence[Row]) -> dict[int, tuple[str, ...]]:
-    """Return {number of an undo: the texts before the versions that it undid}, for the undos among `rows`."""
+    """Return {a version's number: the texts from before the undone versions} for each row that an undo made."""
     by_people = [row for row in rows if row.review_state is None]
     taken = undone.taken_out(memory.store_id, (row.seq for row in by_people), [memory.pk])
     return {row.number: tuple(_texts_before(rows, taken[row.seq])) for row in by_people if row.seq in taken}

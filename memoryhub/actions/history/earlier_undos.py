@@ -83,9 +83,10 @@ def _numbers(memory: Memory, undos: Undos, steps: Sequence[MemoryVersion]) -> li
 
 
 def _not_in_force(undos: Undos, gone: Set[str]) -> frozenset[str]:
-    """Return the versions that a replay skips: `gone`, those that `undos` made, and those that undos in force undid.
+    """Return the ids of the versions that a replay skips.
 
-    An undo is not in force if its version is in `gone`, or if a later undo in force undid it.
+    These are `gone`, the versions that `undos` made, and each version that an undo in force has undone. An undo is in
+    force unless its version is in `gone`, or a later undo in force has undone it.
     """
     found = set(gone)
     for undo in reversed(list(undos)):

@@ -21,8 +21,9 @@ class Name(NamedTuple):
     """A name in a directory. `place` is the first path with this name: a memory's path, or a path in a subdirectory.
 
     For a memory's path, `was` is the id of the version right after the entry (None: there was no memory). For a
-    subdirectory, `was` is THERE if it contained a memory, and None if not. It is UNKNOWN if the first LOOK versions
-    contain no such memory, and there are more versions. `step` is the number of names that the search has seen so far.
+    subdirectory, `was` is THERE if the subdirectory contained a memory, and None if not. The search reads only the
+    first LOOK versions under a subdirectory; if they do not decide this, `was` is UNKNOWN. `step` is the number of
+    names that the search has seen so far.
     """
 
     place: str

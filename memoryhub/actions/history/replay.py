@@ -1,5 +1,5 @@
-"""Replays a memory's history without some of its versions: the changes by others are applied to the text that
-remains."""
+"""Replays a memory's history without some of its versions: the changes of all other versions are applied to the
+text that remains."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -35,7 +35,7 @@ class History:
     unmerged: bool = False  # a merge would be too much work
     conflict: bool = False  # a later change overlaps with an undone one
     gone: bool = False  # a needed text no longer exists
-    for_lines: bool = False  # only undone versions made the memory, so `left` has only lines of others
+    for_lines: bool = False  # only undone versions made the memory, so `left` has only other versions' lines
     # by the SHA-256 of a text with undone lines: the state without them
     texts: dict[str, tuple[State | None, bool, bool]] = field(default_factory=dict)
 
@@ -64,8 +64,8 @@ class History:
 def replayed(history: History, steps: Sequence[MemoryVersion], passed: frozenset[str]) -> History:
     """Replay all steps without the versions in `passed`, and return the history.
 
-    If there are more than MOST_STEPS steps, consecutive versions by others are replayed as one step and count as a
-    conflict.
+    If there are more than MOST_STEPS steps, consecutive versions that are not in `passed` are replayed as one step and
+    count as a conflict.
     """
     in_stretches = len(steps) > MOST_STEPS
     for step, following in zip_longest(steps, steps[1:]):
@@ -127,8 +127,8 @@ def _bring_back(history: History, now: State) -> None:
 
 
 def _repeat_alone(history: History, real: State, now: State) -> None:
-    """Apply a version of a memory that exists only because of undone versions. Only lines that others added are
-    left."""
+    """Apply a version of a memory that exists only because of undone versions. Only lines that this version added
+    are left."""
     history.conflict = True
     if _adds_lines(history, real, now):
         history.left = _merged(history, State(now.path, None, 0, _EMPTY, ""), real, now)

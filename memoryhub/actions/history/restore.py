@@ -62,8 +62,8 @@ def _was_removed(memory: Memory, seq: int) -> bool:
 def _states(store_id: str, seq: int, ids: list[str]) -> dict[str, tuple[MemoryVersion | None, list[MemoryVersion]]]:
     """Return {memory: (version, later)}.
 
-    `version` is the version that was current right after the entry `seq`, or None. `later` are the newest later
-    versions.
+    `version` is the version that was current right after the entry `seq`, or None. `later` are the versions after
+    this entry, but only those among the memory's newest MOST_LATER versions.
     """
     found: dict[str, tuple[MemoryVersion | None, list[MemoryVersion]]] = {}
     versions = MemoryVersion.objects.filter(store_id=store_id, memory_id__in=ids)

@@ -1,4 +1,4 @@
-"""Plans that undo some versions of memories, and keep later changes by others."""
+"""Plans that undo some versions of memories, and keep the changes of later versions."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -45,7 +45,7 @@ def entry_versions(store_id: str, *seqs: int) -> list[str]:
 def undo_plan(store_id: str, versions: Collection[str]) -> Plan:
     """Return the plan that undoes these versions. Raises plans.TooMuch.
 
-    Where possible, later changes by others are kept. If lines of the undone versions were changed later, KEEP is
+    Where possible, the changes of later versions are kept. If lines of the undone versions were changed later, KEEP is
     proposed. APPLY then leaves these lines as they are and undoes the rest; BEFORE drops all later changes.
     """
     with snapshot():

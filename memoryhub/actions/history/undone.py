@@ -17,7 +17,7 @@ Taken = Mapping[int, frozenset[str]]
 
 
 def taken_out(store_id: str, seqs: Iterable[int], memories: Collection[str] | None = None) -> dict[int, frozenset[str]]:
-    """Return {seq of an undo: ids of the versions that it undid} for those of the entries that are undos.
+    """Return {seq of an undo: ids of the versions that it undid} for the undos among the entries `seqs`.
 
     With `memories`, versions of other memories may be missing. Removed entries are left out. An entry whose input was
     redacted has no ids.
@@ -113,7 +113,7 @@ def without_cancelled(steps: Sequence[MemoryVersion], undone: frozenset[str], ta
 class Undoing:
     """How far an act is undone: `of` is the number of its versions, and `count` of them are undone.
 
-    `seq` is the newest undo of the act that is in force.
+    `seq` is the seq of the newest undo that is in force and undid a version of the act.
     """
 
     seq: int
@@ -149,8 +149,8 @@ def undoing(store_id: str, seqs: Collection[int]) -> dict[int, Undoing]:
 def undone_in_force(store_id: str, versions: Mapping[str, str], after: int) -> dict[str, int]:
     """Return {version id: seq of the undo in force that undid the version}. Only undos after the entry `after` count.
 
-    `versions` is {version id: memory id}. The result has the undone ones among them, and also undone versions that
-    people wrote in these memories after the entry `after`.
+    `versions` is {version id: memory id}. The result has those of `versions` that are undone, and also undone versions
+    that people wrote in these memories after the entry `after`.
     """
     here, steps = dict(versions), list[tuple[str, int, str]]()
     for memories in in_parts(sorted(set(versions.values()))):

@@ -45,8 +45,8 @@ def look(at: datetime) -> None:
 def put_due(at: datetime) -> None:
     """Store which alarms are new, raised or over, and put e-mails about raised alarms into the outbox.
 
-    An alarm is raised when it has lasted for LASTS. Its e-mails are repeated after each AGAIN, unless its kind is in
-    ONCE.
+    An alarm is raised when it has lasted for LASTS. Its e-mails are repeated each time the period AGAIN has passed,
+    unless its kind is in ONCE.
     """
     now, known = set(lasting(at)), {alarm.key: alarm for alarm in _alarms()}
     new = [Alarm(key=key, since=at) for key in sorted(now - known.keys())]

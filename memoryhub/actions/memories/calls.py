@@ -188,7 +188,7 @@ def locked_call(
     counts: int,
     known: Ahead = ahead.NOTHING,
 ) -> Outcome | NotRun | TokenReused:
-    """Run the call. Refusals are returned: an exception would run all calls again that share its commit."""
+    """Run the call. Refusals are returned, because an exception would repeat all calls of the same commit."""
     with writing():
         sql.ask_ahead(questions.of_call(store_id, command, session, act))
         store = tree.lock(store_id, act)

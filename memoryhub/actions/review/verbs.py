@@ -1,4 +1,4 @@
-"""The decisions about a version that an agent wrote: each verb with its state, words, icon and key.
+"""The decisions about a version that an agent wrote: each verb with its state, words, icon and keyboard key.
 
 The inbox and the badges of versions use this table. `web.review.acts` has the effect of each verb, and
 `actions.core.audit.commands` the words of its entry.

@@ -9,7 +9,7 @@ from memoryhub.models import Memory, MemoryVersion, Review, User, Viewed
 
 
 def mark(version: MemoryVersion, user: User) -> None:
-    """Mark a memory as viewed in the state after a version. Do nothing if the memory has been removed."""
+    """Record that a person viewed a memory as it was after a version. Do nothing if the memory has been removed."""
     with writing():
         _of(version, user).delete()
         if Memory.objects.filter(store_id=version.store_id, pk=version.memory_id).exists():
@@ -24,7 +24,7 @@ def unmark(version: MemoryVersion, user: User) -> None:
 
 
 def viewed(store_id: str, memories: Collection[str], user: User) -> dict[str, str]:
-    """Return {memory: the version in whose state the person viewed it}, without memories that have no mark."""
+    """Return {memory: version} of a person's marks: the person viewed the memory as it was after the version."""
     marks = Viewed.objects.filter(store_id=store_id, memory_id__in=memories, by=user)
     return dict(marks.values_list("memory_id", "version"))
 

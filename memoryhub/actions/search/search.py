@@ -1,4 +1,4 @@
-"""Searches the memories of a store for a key. Each search takes a limited time and makes one audit entry.
+"""The searches that keys make in the memories of a store. Each takes a limited time and makes one audit entry.
 
 The folded texts are compared, without an index. Nothing is masked, because a key may read every text.
 """
@@ -65,7 +65,7 @@ class Match:
 class Found:
     """The matches that were found within the time limit, by path.
 
-    The next search continues after the path `goes_on`; None if the search is complete.
+    The next search continues after the path `goes_on`. It is None if this search was complete.
     """
 
     matches: list[Match] = field(default_factory=list)
@@ -73,7 +73,7 @@ class Found:
 
 
 def words_of(query: str) -> tuple[Forms, ...]:
-    """Return the words of a query; each word is folded, and is returned as its forms. Raises BadQuery.
+    """Return the words of a query, each as the tuple of its folded forms. Raises BadQuery.
 
     A word without quotes can have several forms (see `forms`). A phrase in double quotes is one word with one form.
     """
@@ -186,9 +186,9 @@ def _texts(store_id: str, directory: str, after: str | None, sight: Sight | None
 
 
 def _some(rows: Sequence[Memory]) -> list[str]:
-    """Return the ids of the texts of the first memories in `rows`.
+    """Return the ids of one batch of texts: those of the memories at the start of `rows`.
 
-    Together these texts have at most BATCH_BYTES; a single text may have more.
+    A batch has at most BATCH_BYTES; a single text may have more.
     """
     ids: list[str] = []
     size = 0

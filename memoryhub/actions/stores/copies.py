@@ -59,8 +59,9 @@ def make(store: Tree, *, proposes: bool) -> str:
 def fill(copy_id: str, original: str, seq: int, at: datetime) -> int | None:
     """Copy the next memories of a store as they were after its entry `seq`, in one short transaction.
 
-    Return None if this function must be called again; otherwise return the seq of the copy's newest entry. A text that
-    was redacted or removed since the entry `seq` is left out. Raises ToolError for a limit, and NoSuchStore.
+    Call this function again as long as it returns None. When all memories are copied, it returns the seq of the copy's
+    newest entry. A text that was redacted or removed since the entry `seq` is left out. Raises ToolError if a limit
+    does not allow a memory. Also raises NoSuchStore.
     """
     with tree.locked(copy_id, Act(Actor.system("copy"), Door.WEB, at)) as store:
         last = Memory.objects.filter(store_id=copy_id).order_by("-path").values_list("path", flat=True).first()

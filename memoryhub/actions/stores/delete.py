@@ -128,8 +128,8 @@ def deleted_stores() -> list[str]:
 def step(store_id: str) -> bool:
     """Delete the next rows of a deleted store in one short transaction; return whether to call this again at once.
 
-    Rows are deleted only after the metrics have counted the store's entries and the webhooks' reader has read them. The
-    store's own row is deleted last.
+    Rows are deleted only after the store's entries were counted for the metrics and read for the webhooks. The store's
+    own row is deleted last.
     """
     if MemoryStore.every.filter(pk=store_id, copy_of=None).exists() and figures.meter_deleted(store_id):
         return True
@@ -156,7 +156,7 @@ def step(store_id: str) -> bool:
 def _leave(store_id: str, ids: Sequence[str]) -> list[str]:
     """Store the complete inputs of the entries that made these versions. Return the ids of the versions' texts.
 
-    Call it before the versions are deleted: until then, an input can lack the text that its version has.
+    An entry's input can lack a text, because the version has it. So call this function before the versions are deleted.
     """
     versions = MemoryVersion.objects.among(store_id, ids).values_list("seq", "text_id")
     own_texts.copy_back(store_id, [seq for seq, _ in versions])
@@ -172,9 +172,9 @@ def _drop(store_id: str, texts: Sequence[str]) -> None:
 
 
 def _is_read(store_id: str) -> bool:
-    """Return whether the webhooks' reader has read every entry of the store.
+    """Return whether every entry of the store was read for the webhooks.
 
-    True if neither the store nor the hub has an active webhook.
+    Also True if neither the store nor the hub has an active webhook.
     """
     if not Webhook.objects.active().filter(Q(store=None) | Q(store=store_id)).exists():
         return True

@@ -63,7 +63,7 @@ def name_too(store_id: str, key: str, new: str, act: Act) -> None:
 def replaced(store: Tree, before: Sequence[PathRule], rules: Sequence[PathRule], **more: object) -> Record:
     """Replace the rules of a locked store. `before` are its rules until now.
 
-    Return the record of the entry, whose input also has `more`.
+    Return the record of the entry. The entry's input also has `more`.
     """
     after = [rule.as_json() for rule in rules]
     MemoryStore.objects.filter(pk=store.store).update(path_rules=after, updated_at=store.at)

@@ -48,7 +48,7 @@ def claim(holder: str, now: datetime) -> bool:
 
 
 def behind() -> list[tuple[str, int]]:
-    """Return (chain, seq) for each chain with entries that are not yet in the stream. Entries up to `seq` are done."""
+    """Return (chain, seq) for each chain with entries to write to the stream: those after the entry `seq`."""
     cursor = StreamCursor.objects.filter(chain=OuterRef("pk")).values("seq")
     written = Greatest(Coalesce(Subquery(cursor[:1]), 0), F("start_seq"))
     chains = AuditChain.objects.annotate(written=written)

@@ -100,7 +100,8 @@ def _next_seq(
     """Return the seq of the entry that made the version after `last`; None if no row shows it.
 
     `head` is the next version that still has a row. If the version after `last` was removed, its redaction has the seq.
-    Without that redaction, a `stored` seq up to `start` is returned: the entries that could disprove it were removed.
+    If there is no such redaction, the seq `stored` in the row of `last` is returned, but only if it is at most `start`:
+    the entries that could disprove it were removed.
     """
     if head.number == last.number + 1:
         return head.seq
@@ -135,7 +136,7 @@ def _memories(store_id: str, heads: dict[str, _Head], counts: Counter[str]) -> I
 
 
 def _moments(store_id: str, start: int) -> Iterator[tuple[int, str]]:
-    """Yield (seq, sentence) for each wrong time of a creation or of a last read."""
+    """Yield (seq, sentence) for each memory whose time of creation or of the last read is wrong."""
     own = Memory.objects.filter(store_id=store_id)
     first = MemoryVersion.objects.filter(store_id=store_id, memory_id=OuterRef("pk")).order_by("number")
     made = own.filter(removed_versions=0).annotate(made_at=Subquery(first.values("created_at")[:1]))

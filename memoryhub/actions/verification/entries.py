@@ -71,8 +71,8 @@ class Search:
     everything under it.
 
     An entry is about a path if it names the path, moved a memory from or to it, made a version there, or decided about
-    a version there. Entries that match one of the searches in `excluded` are left out. A search for a `key` also sets
-    `author` to the key's agent, because only authors have an index.
+    a version there. Entries that match one of the searches in `excluded` are left out. If you set
+    `key`, also set `author` to the key's agent, because only authors have an index.
     """
 
     author: str | None = None
@@ -344,7 +344,7 @@ def _of_reviews(reviews: ReviewQuerySet, newest: bool) -> Seqs:
 
 
 def _memories(chain: str, path: str) -> list[str]:
-    """Return the ids of the memories of the newest versions at a path. At most DECIDED versions are used."""
+    """Return the ids of the memories that were at a path, according to the newest DECIDED versions at this path."""
     versions = MemoryVersion.objects.filter(store_id=chain).at(path).order_by("-seq")
     return list(dict.fromkeys(versions.values_list("memory_id", flat=True)[:DECIDED]))
 

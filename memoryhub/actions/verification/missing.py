@@ -1,8 +1,8 @@
 """Records why entries that checkpoints name are missing from the database, for example after a restore.
 
 The record is an act in the hub's chain. For each chain with a gap, it names the last entry before the gap, and the last
-entry of the gap that a checkpoint names. It explains a checkpoint that names an entry of the gap, if the checkpoint was
-written before the act or while the clock was ahead.
+entry of the gap that a checkpoint names. A checkpoint that names an entry of the gap is then no problem if it was
+written before the act, or while the clock was ahead.
 """
 
 import json

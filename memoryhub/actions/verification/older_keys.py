@@ -29,8 +29,9 @@ class OlderKeys:
         self.lost: Counter[str] = Counter()
 
     def problems(self, entry: AuditEntry) -> Iterator[str]:
-        """Yield a sentence for each problem of an entry's key and hash. Entries whose key was lost are counted
-        instead."""
+        """Yield a sentence for each problem of an entry's key and hash.
+
+        If the key was lost, the hash cannot be checked, and the entry is counted in `lost`."""
         name = entry.key_name
         if (name == self.current) != (entry.seq > self.last):
             yield f"it was written with the audit key {name}, and this is {self.current}"
@@ -49,7 +50,9 @@ class OlderKeys:
         return row is not None and row.older_signature == signature(entry.chain, entry.seq, entry.hash)
 
     def problems_of_end(self, seq: int) -> Iterator[str]:
-        """Yield a sentence if the chain, which ends at `seq`, lacks entries that were written with older keys."""
+        """Yield a sentence for each problem with older keys that shows only at the end of the chain (at `seq`).
+
+        Entries of older keys can be missing, or the chain's row can have wrong values about its keys."""
         row = self.row
         if self.last > seq:
             yield f"entries {seq + 1} to {self.last}, which an older audit key wrote, are missing"

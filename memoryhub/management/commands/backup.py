@@ -51,7 +51,10 @@ class Command(HubCommand):
 
 
 def keep_of(text: str) -> Keep:
-    """Return how many backups to keep. Raises CommandError for a text that is not three numbers."""
+    """Return how many newest, weekly and monthly backups to keep: the three numbers in `text`, parted by commas.
+
+    Raises CommandError for any other text, and if the first number is 0.
+    """
     counts = text.split(",")
     if len(counts) != 3 or not all(count.isascii() and count.isdecimal() for count in counts) or int(counts[0]) < 1:
         raise CommandError("--keep has three whole numbers, the first of them at least 1, for example 7,4,6.")

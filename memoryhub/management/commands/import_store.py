@@ -30,7 +30,7 @@ WIDTH = 40
 
 
 def positive(text: str) -> int:
-    """Return the whole number above 0 that was typed. Raises ArgumentTypeError."""
+    """Return the whole number above 0 that was typed. Raises ArgumentTypeError for any other text."""
     if not (text.isascii() and text.isdecimal() and int(text)):
         raise ArgumentTypeError(f"{text!r} is not a whole number above 0")
     return int(text)

@@ -193,7 +193,7 @@ class TestMoments:
         assert "The retention policy removed the version" in page
         assert "did not exist yet" not in page
         directory = shown(client, "moment", store_id=gaps.store.pk, seq=third.superseded_seq)
-        assert "Some versions that were current at this moment have since been removed permanently" in directory
+        assert "Some versions that were current right after this entry have since been removed" in directory
 
     def test_what_changed_does_not_call_it_new(self, gaps: Gaps, client: Client) -> None:
         third = MemoryVersion.objects.of_memory(gaps.thinned).get(number=3)

@@ -45,7 +45,7 @@ def test_forms_are_rows_to_tick_and_what_has_the_words_apart_is_named(customer: 
     html = client.post(WHERE, fields(html, "look") | {"near": FORMS}).content.decode()
     assert 'name="near"' not in html and links(html) == ["/tickets/4513.md"]
     letter = client.post(WHERE, fields(html, "erase") | {"confirm": "Jürgen Müller"}).content.decode()
-    assert "1 memory still has the words of a text" in letter and links(letter) == ["/tickets/4513.md"]
+    assert "1 memory still has the words of a text that you typed" in letter and links(letter) == ["/tickets/4513.md"]
     assert text_of(Memory.objects.get(path="/tickets/4511.md")) == "[redacted] called; [redacted] on the card\n"
 
 

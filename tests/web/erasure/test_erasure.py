@@ -203,7 +203,7 @@ def test_other_spellings_alone_are_said_to_be_found_and_not_ticked(store: Memory
     write(store, "/1.md", "ada.lovelace@example.com\n")
     client = signed_in(alice)
     html = find(client, store, "Ada Lovelace")
-    assert "Only other spellings were found" in html and "These texts were not found" not in html
+    assert "Only spellings that are not ticked were found" in html and "These texts were not found" not in html
     assert ticked(html) == {"ada.lovelace": False} and "Erase the ticked spellings" not in html
     html = sent(client, WHERE, **fields(html, "look") | {"term": ["ada.lovelace"]})
     erase(client, html, "Ada Lovelace")

@@ -151,7 +151,7 @@ def test_spellings_beyond_those_listed_are_said_and_not_taken_for_unticked(
     html = find(client, "quellenberg")
     assert "1 more spelling is not listed" in html
     letter = erase(client, html)
-    assert "1 more spelling. The receipts contain a checksum of it." in letter and "left on purpose" not in letter
+    assert "1 more spelling. The receipts contain a checksum of it." in letter and "kept on purpose" not in letter
 
 
 def test_sending_the_confirmation_again_erases_nothing_twice(
@@ -211,7 +211,7 @@ def test_changed_ticks_and_a_wrong_confirmation_erase_nothing(
     assert "no memory store was ticked" in erase(client, changed, store=[])
     assert not Receipt.objects.exists()
     letter = erase(client, changed)
-    assert "left on purpose" in letter and everywhere("QUELLENBERG") != []
+    assert "kept on purpose" in letter and everywhere("QUELLENBERG") != []
 
 
 def test_the_list_leads_to_every_place_of_a_store(store: MemoryStore, other: MemoryStore, alice: User) -> None:

@@ -69,6 +69,6 @@ def test_the_tab_does_not_count_on_after_every_place_was_opened_in_another(
     page.get_by_role("button", name="Find every place").click()
     with page.context.expect_page() as opened:
         page.get_by_role("button", name="See every place").click()
-    expect(opened.value.get_by_role("heading", name="Every place in Support")).to_be_visible()
+    expect(opened.value.get_by_role("heading", name="Every place with these texts in Support")).to_be_visible()
     expect(page.locator("[data-waits]").first).to_be_hidden()
     expect(page.locator("[data-waits]:visible")).to_have_count(0)

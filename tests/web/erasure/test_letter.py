@@ -27,7 +27,7 @@ def test_the_letter_says_what_was_left_also_after_it_went_on_and_when_it_is_open
     html = erase(client, find(client, "quellenberg"), term=["Quellenberg"], store=[store.id, other.id])
     letter = client.post(WHERE, fields(erase(client, html), "erase")).content.decode()
     assert "Erased from 2 memory stores" in letter
-    assert "<code>QUELLENBERG</code>" in letter and "Archive: left on purpose." in letter
+    assert "<code>QUELLENBERG</code>" in letter and "Archive: kept unchanged on purpose." in letter
     group = Receipt.objects.all()[0].content["group"]
     again = page(client, reverse("erasure_letter", args=[group]))
     assert "1 more spelling. The receipts contain a checksum of it." in again
@@ -46,5 +46,5 @@ def test_beside_the_letter_are_the_memories_to_read(store: MemoryStore, alice: U
     entry = page(client, reverse("entry", args=[store.pk, receipt.content["entry"]]))
     assert "Undo this…" not in entry, "nothing brings back what was erased"
     for html in (letter, page(client, reverse("erasure_letter", args=[receipt.content["group"]]))):
-        assert "Read what else is written there" in html
+        assert "Read what else these memories say" in html
         assert reverse("memory", args=[store.pk, kept.pk]) in html and gone.pk in html and "/other.md" not in html

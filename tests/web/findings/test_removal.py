@@ -82,7 +82,7 @@ def test_the_page_says_what_to_do_about_a_secret_in_older_versions(caller: Calle
     keys_and_roles.set_role(caller.store, mina, Role.CURATOR, **BY)
     by_admin, by_curator = (signed_in(who).get(address(secret)).content.decode() for who in (alice, mina))
     erase = f"{reverse('erase_everywhere')}?store={caller.store.pk}"
-    assert "Change the secret too, where it is used." in by_admin and f'href="{erase}">Erase the line from' in by_admin
+    assert "Also change the secret in each system" in by_admin and f'href="{erase}">Erase the line from' in by_admin
     assert "An admin of this memory store can erase the line" in by_curator and erase not in by_curator
 
 

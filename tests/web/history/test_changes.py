@@ -259,7 +259,7 @@ def test_an_agent_is_a_filter_of_what_it_changed_even_if_others_changed_it_later
     assert f"&agent={agent.pk}" in added and f'value="{agent.pk}" selected' in page.content.decode()
     assert [path for path, _, _ in rows(look.get(added))] == ["/other.md"]
     nothing = get(look, caller.store, f"?from={caller.last.seq}&agent={agent.pk}").content.decode()
-    assert "Of the memories that differ between these moments, Shipping bot changed none." in nothing
+    assert "Shipping bot changed none of the memories that differ between these moments." in nothing
     assert len(rows(get(look, caller.store, f"?from={seq}&agent=agent_unknown"))) == 4
 
 

@@ -158,7 +158,7 @@ def test_versions_are_chosen_by_their_times_and_a_week_ago_by_a_link(memory: Mem
     count = memory.version_count
     assert page.count("<option") == 2 * count and " Nov 2025, " in page
     assert page.count(f" · {isolated(agent.name)}</option>") == 2 * count and page.count(f" by {agent.name}") == 2
-    assert f'href="?from={count}&amp;to={count}"' in page and "A week ago and now" in page
+    assert f'href="?from={count}&amp;to={count}"' in page and "Compare a week ago with now" in page
     with tampering():
         MemoryVersion.objects.filter(memory=memory, number__gt=1).update(created_at=timezone.now())
     assert f'href="?from=1&amp;to={count}"' in compared(bob, memory, "?from=2&to=3").content.decode()

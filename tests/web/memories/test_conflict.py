@@ -70,7 +70,7 @@ def desk(client: Client, store: MemoryStore) -> Desk:
 def test_changes_of_different_lines_are_one_text(desk: Desk) -> None:
     desk.theirs(TEXT.replace("one", "ONE"))
     html = desk.save(text=TEXT.replace("five", "FIVE"), note="my note")
-    assert "You and they changed different lines" in html
+    assert "Your changes and the saved changes are in different lines" in html
     assert desk.fields["text"] == "ONE\ntwo\nthree\nfour\nFIVE\n"
     assert desk.fields["note"] == "my note"
     assert text_of(desk.memory) == TEXT.replace("one", "ONE")

@@ -85,7 +85,7 @@ def test_two_people_edit_at_once_and_both_texts_are_there(
     save(alices)
     expect(alices.get_by_text("You opened version 1. Since then, version 2 was saved.")).to_be_visible()
     expect(alices.locator("main")).to_contain_text("Bob")
-    expect(alices.get_by_text("You and they changed different lines")).to_be_visible()
+    expect(alices.get_by_text("Your changes and the saved changes are in different lines")).to_be_visible()
     expect(alices.locator("[aria-labelledby=clean-title] .diff ins")).to_have_text("150")
     axe(alices)
     save(alices, "Save the merged text")

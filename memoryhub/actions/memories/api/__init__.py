@@ -40,7 +40,7 @@ class NoSuchMemory(Exception):
 
 
 class MemoryTold(NamedTuple):
-    """A memory in the form of the API. `content` is None in a basic view. Times are strings."""
+    """A memory in the form of the API. Times are strings. `content` is None in an answer without the text."""
 
     id: str
     path: str
@@ -115,7 +115,7 @@ def _on_store(
     store_id: str, asked: Asked, record: Record, told: Told, do: Callable[[Tree], tuple[T, Record]],
     looked: Looked | None = None,
 ) -> T:  # fmt: skip
-    """Run `do` with `requests.on_store`. The entry's input is `told`, in which kept-out values are masked.
+    """Run `do` with `requests.on_store`. The entry's input is `told`, with masked and blocked values replaced.
 
     If `do` raises NoSuchMemory, there is no entry.
     """

@@ -13,10 +13,11 @@ from memoryhub.pure.protocol.errors import ToolError
 
 
 def restore_version(store_id: str, version_id: str, path: str | None, asked: Asked) -> Memory:
-    """Make a version the newest again, and return its memory.
+    """Give a memory the text of an earlier version again, and return the memory.
 
-    A deleted memory returns to `path` (None: the version's path). Raises NoSuchVersion (without an audit entry),
-    ToolError (PathConflict if the path is taken), and the errors of `requests.on_store`.
+    A deleted memory returns to `path` (None: the version's path). Raises NoSuchVersion, without an audit entry, if the
+    agent sees no such version; PathConflict if the path is taken; ToolError if the restore is refused for another
+    reason. Also raises the errors of `requests.on_store`.
     """
     version = reading.seen_version(store_id, version_id, asked)
     if version is None:

@@ -1,7 +1,8 @@
 """Memory versions in the form of the API: one version, or pages of versions, newest first.
 
-One search checks at most about MOST_LOOKED_AT rows of each source against the filters. So a page can be shorter than
-its limit, or empty, although another page follows.
+With some filters, a page has two sources: the versions made in this hub, and the imported ones. One search checks at
+most about MOST_LOOKED_AT rows of each source against the filters. So a page can be shorter than its limit, or empty,
+although another page follows.
 """
 
 from collections.abc import Sequence

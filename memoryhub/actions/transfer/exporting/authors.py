@@ -1,6 +1,6 @@
 """The authors of the versions in an export, and the notes of deletions.
 
-Each author is an actor in the API's form, with the actor's name at that time.
+Each author is an actor in the API's form, with the name that the actor had when the version was made.
 """
 
 from collections.abc import Iterable
@@ -56,9 +56,9 @@ class Authors:
 
 
 def _has_note(version: MemoryVersion) -> bool:
-    """Return whether a note in the entry that made a version is about this version.
+    """Return whether a version has the note of its entry (if the entry has a note).
 
-    The version must be a deletion, must not be redacted, and must not be superseded by the same entry.
+    It has the note if it is a deletion, is not redacted, and was not superseded by the same entry.
     """
     is_last = version.superseded_seq != version.seq
     return version.operation == Operation.DELETED and version.redacted_at is None and is_last

@@ -87,9 +87,9 @@ def begin(store_id: str, hold_id: str, act: Callable[[], Act], *, whole_case: bo
 
 
 def holds_with(store_id: str, hold_id: str, at: datetime, *, whole_case: bool) -> list[Hold]:
-    """Return the legal hold with this id in a list; with `whole_case`, all legal holds of its case.
+    """Return a list with the legal hold `hold_id`; with `whole_case`, a list with all legal holds of the same case.
 
-    The list is empty if the hold with this id has ended.
+    The list is empty if the hold `hold_id` has ended.
     """
     legal = Hold.objects.of_store(store_id).legal().active(at)
     hold = legal.filter(pk=hold_id).first()

@@ -58,7 +58,7 @@ class Scope:
 
 
 class Rows:
-    """Reads the rows of a scope. `cover` masks texts; with `proofs`, rows have the values for a verification."""
+    """Reads the rows of a scope. `cover` masks texts. With `proofs`, rows have the values that a verification needs."""
 
     def __init__(self, scope: Scope, *, cover: Cover | None = None, proofs: bool = False) -> None:
         self.scope, self.cover, self.proofs = scope, cover, proofs
@@ -217,7 +217,7 @@ def _is_redacted(version: MemoryVersion) -> bool:
 
 
 def _old_path(version: MemoryVersion) -> str | None:
-    """Return the previous path in a row of `_with_old_path`; None if the memory was not live before."""
+    """Return the memory's path before a version that `_with_old_path` loaded; None if the memory was not live then."""
     is_there = getattr(version, "old_operation", None) not in (None, Operation.DELETED)
     return getattr(version, "old_path", None) if is_there else None
 

@@ -47,8 +47,9 @@ class NotOpen(Exception):
 
 
 class Brought(NamedTuple):
-    """The content of a source, and its name for people. `copied_from` is the id of a source that is a memory store of
-    this hub."""
+    """The content of a source, and its name for people.
+
+    If the source is a memory store of this hub, `copied_from` is the id of this store."""
 
     read: Read
     # No digest of the source is stored, because a digest could confirm guesses at a text that is erased later.
@@ -176,7 +177,7 @@ def drop(import_id: str) -> None:
 
 
 def choose(import_id: str, choice: str, numbers: Sequence[int] | None = None, *, governs: bool = False) -> int:
-    """Set the choice for items of a preview that allow it. Return how many items changed. Raises NotOpen.
+    """Set a choice for those items of a preview that allow this choice. Return their number. Raises NotOpen.
 
     `numbers` are the numbers of the items (None: all conflicts). Choices about path rules are set only if the person
     `governs` the memory store.
@@ -196,7 +197,7 @@ def choose(import_id: str, choice: str, numbers: Sequence[int] | None = None, *,
 
 
 def start(import_id: str, act: Act) -> None:
-    """Start an import that was previewed. Raises NotOpen, NoSuchStore, and ToolError for an archived store."""
+    """Start a previewed import. Raises ToolError if the store is archived. Also raises NotOpen and NoSuchStore."""
     store_id = _store_of(import_id)
     with tree.locked(store_id, act) as store:
         job = Import.objects.get(pk=import_id)
@@ -219,7 +220,7 @@ def start(import_id: str, act: Act) -> None:
 
 
 def cancel(import_id: str, act: Act, problem: str = "") -> None:
-    """End an open import, because of a `problem` (a sentence). Memories that it has imported stay.
+    """End an open import. Memories that it has imported stay. `problem` is a sentence that says why it ends.
 
     Raises NotOpen and NoSuchStore."""
     with tree.locked(_store_of(import_id), act) as store:
@@ -368,8 +369,8 @@ def _end(job: Import, state: ImportState, at: datetime) -> None:
 def cancel_erased(store: tree.Tree, having: Collection[str]) -> list[str]:
     """Cancel the open imports of a locked store that contain an erased text; return their ids.
 
-    `having` are the ids of these imports. Uploads that are still being read are cancelled too, but their ids are not
-    returned.
+    The caller passes the ids of the imports with such a text as `having`. Uploads that are still being read are
+    cancelled too, but only ids in `having` are returned.
     """
     jobs = Import.objects.filter(store_id=store.store, state__in=OPEN).order_by("pk")
     ended = [job for job in jobs if job.pk in having or job.state == ImportState.ARRIVING]

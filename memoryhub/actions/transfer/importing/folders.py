@@ -32,7 +32,7 @@ def folder_of(job: Import) -> str:
 def leave_out(import_id: str, folder: str) -> None:
     """Remove the folder from all paths of a preview, and let `step` compare the files again.
 
-    Raises NotOpen, also if not all files are in the folder.
+    Raises NotOpen if the import is not in preview, or if `folder_of` does not return this folder.
     """
     with writing():
         job = Import.objects.select_for_update().filter(pk=import_id).first()

@@ -29,7 +29,10 @@ MOST_HISTORY = 256 * 1024 * 1024
 
 
 def items_of(read: Read, place: str) -> Iterable[ImportItem]:
-    """Return an item for each memory that was read, and for everything that was left out."""
+    """Yield an item for each memory that was read, and for each memory or file that was left out.
+
+    Then yield an item for each proposal, and one item for all path rules.
+    """
     memories = read.bundle.memories
     for number, memory in enumerate(_without_gaps(memories)):
         if _is_too_long(memory.versions):
@@ -63,9 +66,10 @@ def _governing(bundle: Bundle, number: int, place: str) -> Iterable[ImportItem]:
 
 
 def _without_gaps(memories: Iterable[BundledMemory]) -> Iterable[BundledMemory]:
-    """Yield the memories. If a memory has too many gaps (numbers of missing versions), its versions get new numbers.
+    """Yield the memories. If a memory has too many gaps, its versions get new numbers without gaps.
 
-    A memory may have at most MOST_GAPS gaps, and all memories together may have at most MOST_GAPS_IN_ALL.
+    A gap is the number of a missing version. A memory may have at most MOST_GAPS gaps, and all memories together may
+    have at most MOST_GAPS_IN_ALL.
     """
     gaps = 0
     for memory in memories:

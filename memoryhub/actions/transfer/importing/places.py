@@ -22,7 +22,7 @@ _EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def kept_text(text: str) -> str:
-    """Return a text that databases accept, at most LONGEST_KEPT characters.
+    """Return the text in a form that databases accept, cut to LONGEST_KEPT characters.
 
     Unpaired surrogates and NUL are replaced.
     """
@@ -59,7 +59,7 @@ class Named:
 class _Came(NamedTuple):
     """The memory that belongs to an imported item, and whether the item's history was imported.
 
-    The item became this memory, replaced its text, or was the same. `memory` is None if there is no such memory.
+    The item became this memory, replaced its text, or was equal to it. `memory` is None if there is no such memory.
     """
 
     memory: str | None

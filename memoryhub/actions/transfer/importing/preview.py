@@ -108,9 +108,10 @@ def require_free(store: Tree, path: str) -> None:
 
 
 def _require_texts(store: Tree, item: ImportItem) -> None:
-    """Check every text of an item as for a write, and store the masked and flagged kinds in the item's `reason`.
+    """Check every text of an item as for a write.
 
-    Raises ToolError for a blocked kind and for a limit.
+    Store the kinds of masked and of flagged values in the item's `reason`. Raises ToolError if a kind is blocked or if
+    a limit is exceeded.
     """
     limits.check_versions(store.limits, item.path, 0 if item.is_proposal else len(item.history))
     masked: set[str] = set()
@@ -131,8 +132,8 @@ def _require_texts(store: Tree, item: ImportItem) -> None:
 def texts_of(item: ImportItem, *, with_seen: bool = False) -> Iterable[tuple[str, str]]:
     """Return (path, text) for each different text that an item would store.
 
-    The texts that the agent saw are included for an open proposal; for a decided one, they are included only with
-    `with_seen`.
+    An open proposal would also store the texts that the agent saw. For a decided proposal, these texts are returned
+    only with `with_seen`.
     """
     if item.is_proposal:
         names = _TEXTS[1:] if is_decided(item) and not with_seen else _TEXTS

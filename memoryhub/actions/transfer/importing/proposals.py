@@ -1,4 +1,7 @@
-"""Writes the proposals of an import to a locked store: open proposals still to be decided, decided ones as history."""
+"""Writes the proposals of an import to a locked store.
+
+People can still decide the open proposals. The decided ones are kept only as history.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -196,9 +199,9 @@ def _row(
 
 
 def _became(told: dict[str, Any], memory: str | None, here: Here) -> str | None:
-    """Return the id that the version made by a merged change has in this store.
+    """Return the id, in this store, of the version that a merged change made at the source.
 
-    If that version was not imported, return the id of the newest version with the same text, or None.
+    If this version was not imported, return the id of the newest version with the same text, or None.
     """
     memory = memory or here.memory(None, told["path"])
     return here.version(told["became_at"]) or here.with_text(memory, told["content"], told["path"])

@@ -95,10 +95,10 @@ def taken(store: Tree, job: Import, item: ImportItem) -> Record | None:
 
 
 def _with_lines(one: Fitting, told: dict[str, Any], here: Here, store: str) -> Fitting:
-    """Return the rule with the version whose lines it protects in this store, and with the path of its memory.
+    """If a rule protects lines of a version, return it with the id of this version and the path of its memory here.
 
-    This is the version that the rule named at its source or, if that version was not imported, the newest version with
-    the same text. If there is neither, the rule is left out.
+    The version is the one that the rule named at the source or, if that one was not imported, the newest version with
+    the same text. If there is neither, the rule is left out. A rule that protects no lines is returned unchanged.
     """
     lines = one.rule.only_if
     if one.why or not isinstance(lines, Lines):

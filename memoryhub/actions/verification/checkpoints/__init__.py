@@ -31,10 +31,10 @@ logger = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Known:
-    """The checkpoints that a process has written: the last seq of each chain, and the place of its last line.
+    """The checkpoints that a process has written: `heads` has the last seq of each chain.
 
-    A place is (segment, number of the line). The next line gets the next number, even if the file has lost the last
-    line.
+    `last` is the place of the last line that the process has written: (segment, number of the line). The next line
+    gets the next number, even if the file has lost the last line.
     """
 
     heads: dict[str, int] = field(default_factory=dict)

@@ -31,7 +31,7 @@ class Checkpoint:
 class Opening:
     """A segment's first line. It has the SHA-256 of the previous segment's file.
 
-    The next lines, `heads` in number, repeat the newest checkpoints of the previous segment.
+    The next `heads` lines repeat the newest checkpoints of the previous segment.
     """
 
     previous: str

@@ -29,10 +29,10 @@ class Placed(NamedTuple):
 
 @dataclass(slots=True)
 class _File:
-    """The progress of reading one file. `before` is the SHA-256 of the previous segment (None: that was not read).
+    """The progress of reading one file. `before` is the SHA-256 of the previous segment; None if it was not read.
 
-    `key` is the position, among all audit keys from old to new, of the newest key that signed a line so far. No later
-    line may be signed with an older key. `lost` has the names of needed keys that the hub does not have.
+    `key` is the newest audit key that signed a line so far, as a position in the list of all keys from old to new. No
+    later line may be signed with an older key. `lost` has the names of needed keys that the hub does not have.
     """
 
     segment: int
