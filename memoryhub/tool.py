@@ -31,8 +31,10 @@ class ToolUse:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """The answer to a block, the store's usage after it, and the seq of the block's entry. `replayed`: the block had
-    run before."""
+    """The answer to a block, the store's usage after the block, and the seq of the block's audit entry.
+
+    If `replayed` is True, the block had run before.
+    """
 
     tool_use_id: str
     content: str
@@ -66,9 +68,9 @@ def execute(
     """Run one block on a store that the caller's key reaches, in its own transaction with its own audit entry. Return
     the result.
 
-    An error of the tool is a result too. `session` is the agent's name for its run. `elapsed` returns the microseconds
-    since the call arrived. `counts` is how many calls of the key's limit the block uses. Raises `calls.TokenReused`,
-    `calls.NotRun` and `tree.NoSuchStore`.
+    An error of the tool is a result too. `session` is the name of the agent's session. `elapsed` returns the
+    microseconds since the call arrived. In the key's limit of calls, the block counts as `counts` calls. Raises
+    `calls.TokenReused`, `calls.NotRun` and `tree.NoSuchStore`.
     """
     trace = request_ids.trace.get()
     act = Act(actor=caller.actor, door=door, at=at, token=tool_use.token, elapsed=elapsed, trace=trace)

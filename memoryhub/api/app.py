@@ -82,8 +82,8 @@ TOOL_CALLS = ENDPOINTS["memory_stores/{memory_store_id}/tool_calls"]
 
 
 def _shape(parts: list[str]) -> tuple[object, ...]:
-    """Return a key that is equal for all addresses of one endpoint: the number of parts, and every second part (the
-    others are ids)."""
+    """Return a key that is equal for all addresses of one endpoint: the number of the address's parts, and its first,
+    third, fifth … part. The second, fourth … part are ids."""
     return (len(parts), *parts[::2])
 
 

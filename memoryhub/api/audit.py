@@ -95,8 +95,8 @@ def _whole(store_id: str, entries: list[AuditEntry]) -> list[Json]:
 
 
 def as_json(entry: AuditEntry, *, full: bool = False) -> Json:
-    """Return an entry as JSON; its keys are named like the columns. `input` and `message` are null unless `full` is
-    true."""
+    """Return an entry as JSON. Most JSON keys have the names of the entry's columns. `input` and `message` are null
+    unless `full` is true."""
     same = {name: getattr(entry, name) for name in SAME}
     given, size = keeping.parts(_value(entry.input) if full else None)
     return {

@@ -31,7 +31,7 @@ class Declared:
 
 
 class HubAPI(NinjaAPI):
-    """NinjaAPI with the name of the function as operation id."""
+    """A NinjaAPI in which the id of an operation is the name of its function."""
 
     def get_openapi_operation_id(self, operation: Operation) -> str:
         return operation.view_func.__name__

@@ -140,7 +140,8 @@ def _found(call: Call, dream_id: str) -> ClaudeRun:
 def _inputs(body: CreateDream) -> tuple[str, Sequence[str]]:
     """Return the id of the memory store and the ids of the sessions in `body.inputs`.
 
-    Raises Problem (400) unless there is one memory store and one list of sessions, without an id twice.
+    Raises Problem (400) if there is not exactly one memory store and one list of sessions, or if a session id occurs
+    twice.
     """
     stores = [one.memory_store_id for one in body.inputs if one.type == "memory_store"]
     sessions = [one.session_ids for one in body.inputs if one.type == "sessions"]
@@ -176,8 +177,8 @@ def _require_may(request: HttpRequest, call: Call, store_id: str, *, updates: bo
 
 
 def _done(do: Callable[[], ClaudeRun], not_now: str = "") -> ClaudeRun:
-    """Return the run that `do` returns; its errors become Problems. `not_now` is the message of the Problem for
-    NotNow."""
+    """Return the run that `do` returns. If `do` raises an error, raise a Problem in its place. `not_now` is the message
+    of the Problem for NotNow."""
     try:
         return do()
     except NoSuchSessions as error:

@@ -140,8 +140,11 @@ class _Run:
         return f"{ALL_STORES} {self.needs.instead}".rstrip()
 
     def _caller(self, request: HttpRequest, store_id: str | None, at: datetime) -> Caller:
-        """Return the caller. Raises Problem: 401, 404, or 403 if the caller's access is not enough. A 403 is
-        audited."""
+        """Return the caller.
+
+        Raises Problem: 401 without a valid key; 404 if the key does not reach the store; 403 if the key or its session
+        may not do the operation. A 403 is audited.
+        """
         caller = requests.caller_of(request, store_id, at, Door.API)
         assert self.needs is not None
         if not caller.access.includes(self.needs.access):

@@ -67,7 +67,10 @@ def memory_version(store_id: str, facts: VersionTold) -> Json:
 
 
 def _author(facts: VersionTold) -> Json | None:
-    """Return who wrote a version, also an imported one, as JSON. None if the author is the hub itself or unknown."""
+    """Return the author of a version as JSON. None if the author is the hub itself or unknown.
+
+    For an imported version, the author is the one that the import names.
+    """
     if facts.origin is None:
         return actor(facts.kind, facts.actor, facts.session)
     return of_origin(json.loads(facts.origin))

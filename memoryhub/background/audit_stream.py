@@ -26,7 +26,7 @@ class AuditStream:
         self.last = ""
 
     def go_on(self, now: datetime) -> bool:
-        """Write new entries, beginning with the chain after the one that was written last.
+        """Write new entries. Begin with the chain whose id comes after that of the chain that was written last.
 
         Return False if there are more new entries to write.
         """

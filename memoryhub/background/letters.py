@@ -38,7 +38,7 @@ LONGEST_NAME, LONGEST_QUOTE = 300, 280
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One item of a list, with the address of its page, and the beginning of a comment."""
+    """One item of a list. `url` is the address of the item's page; `quote` is the beginning of a comment, or ""."""
 
     text: str
     url: str = ""

@@ -238,10 +238,10 @@ class AuditEntry(RowOfStore):
     """One act: actor, door, command and outcome. It has no foreign keys, because it outlives the rows that it names.
 
     `input` and `message` are ASCII-escaped JSON. A text that `version` has is not stored in `input` again; see
-    `InputField`. `message` is null in two cases: the answer can be rendered again from `version`, or it is the same as
-    that of the entry `replay_of`. `first_line` and `last_line` are the first and the last line that the answer shows;
-    `cut` says whether the view limit cut the answer. `author_id` is the id of the agent or the person. `duration` is in
-    microseconds.
+    `InputField`. `message` is the answer. It is null in two cases: the answer can be rendered again from `version`, or
+    it is the same as the answer of the entry `replay_of`. `first_line` and `last_line` are the first and the last line
+    that the answer shows; `cut` says whether the view limit cut the answer. `author_id` is the id of the agent or the
+    person. `duration` is in microseconds.
 
     `proof` has the salts and commitments; `actions.core.proofs` reads them. Older entries have them in `salts` and
     `commitments` instead.

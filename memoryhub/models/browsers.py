@@ -42,9 +42,10 @@ class BrowserSessionQuerySet(models.QuerySet["BrowserSession"]):
 class BrowserSession(models.Model):
     """A browser in which a person is signed in. Without this row, the browser's cookie is not valid.
 
-    `device` is the User-Agent that the browser sent. `seen_at` is a time of use; the last use may be up to SEEN_EVERY
-    later. `grant` is the encrypted token with which the hub asks the identity provider again about the person.
-    `asked_at` is when the hub last asked, and `answered_at` when the provider last answered.
+    `device` is the User-Agent that the browser sent. `seen_at` is when the browser was last used, or up to SEEN_EVERY
+    earlier, because not every use is recorded. `grant` is the encrypted token with which the hub asks the identity
+    provider again about the person. `asked_at` is when the hub last asked, and `answered_at` when the provider last
+    answered.
     """
 
     id = IdField(primary_key=True)

@@ -55,11 +55,11 @@ class ClaudeRunQuerySet(models.QuerySet["ClaudeRun"]):
 class ClaudeRun(models.Model):
     """A conversation with Claude, which has the memory tool on one memory store.
 
-    `agent` and `key` are the ids with which its calls are made, in the session `session_name`. `options` are those of
-    `pure.conversation.options`. `budget` is the most `tokens` that the run may use; `held` of them are reserved for the
-    answer that is being made. `context` is the number of tokens from which the last answer was made. `problem` says in
-    one word why the run ended. The process `worker` works on the run and was seen at `seen_at`. `revision` grows with
-    each change of the run or of its events; `events` is the number of its events.
+    Its calls are made with the agent `agent` and the key `key` (both are ids), in the session `session_name`. `options`
+    are the values of a `pure.conversation.options.Options`. `budget` is the most `tokens` that the run may use; `held`
+    of them are reserved for the answer that is being made. `context` is the number of tokens from which the last answer
+    was made. `problem` says in one word why the run ended. The process `worker` works on the run and was seen at
+    `seen_at`. `revision` grows with each change of the run or of its events; `events` is the number of its events.
 
     The run begins with the state of the store after the entry `base`. If the run works on a throw-away copy, `copy` is
     the copy's id. `copied` is the seq of the copy's newest entry when all memories had been copied (null: not all are
@@ -182,7 +182,8 @@ class ClaudeModel(models.Model):
     """A model that Claude's API offers, with its `name` for people.
 
     `max_tokens` is the most tokens of an answer. `thinks` says whether the model can think before it answers. `edits`
-    are the edits of a context that the model supports. Each of these is null if the API did not report it.
+    names the kinds of context management that the model supports, such as the removal of old tool results. Each of
+    these three is null if the API did not report it.
     """
 
     id = models.CharField(max_length=100, primary_key=True)

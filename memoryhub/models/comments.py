@@ -31,7 +31,7 @@ class CommentQuerySet(SealedQuerySet["Comment"]):
         return self.filter(store_id=store_id, thread=thread).order_by("pk")
 
     def waiting(self) -> CommentQuerySet:
-        """Return the notes to agents that still have to be delivered by a view of their memory."""
+        """Return the undelivered notes to agents about memories. A view of the memory delivers a note."""
         return self.filter(tells=True, told_at=None, memory__isnull=False)
 
     def first_ones(self) -> CommentQuerySet:
@@ -44,16 +44,18 @@ class Comment(Sealed, RowOfStore):
 
     Only the first comment of a thread has a place and can be resolved. Its place is the lines `first` to `last`,
     counted from 1, of version `number` of the memory; `first` and `last` are null if the thread is about the memory as
-    a whole. `seq` is the number of the audit entry. A deleted comment has no text. `author_name` is the name of the
-    author of an imported comment, who is no person of this hub.
+    a whole. `seq` is the seq of the entry that added the comment. A deleted comment has no text. `author_name` is the
+    name of the author of an imported comment, who is no person of this hub.
 
-    `agent` is the id of the agent that wrote these lines, as far as known. With `tells`, the comment is a note to this
-    agent. The agent's next view of the memory delivers the note; `told_seq` is the seq of that view's entry.
+    `agent` is the id of the agent that wrote the text at the place (null: no agent is known). With `tells`, the comment
+    is a note to this agent. The agent's next view of the memory delivers the note; `told_seq` is the seq of that view's
+    entry.
 
     In a comment on a proposal, `memory` is null, and `agent` is the agent that made the proposal. Its place is a line
     of the text of one memory, before (`is_old`) or after the proposed changes. `change` is the id of this memory or, if
-    the proposal creates the memory, the id of the change that does so. The two texts were made from the memory's
-    version `base` ("": there was none) and from its proposed changes up to `number`.
+    the proposal creates the memory, the id of the change that does so. The text before the changes is that of the
+    memory's version `base` ("": a new memory). The text after them has the changes to this memory up to the proposal's
+    change `number`.
     """
 
     HOME: ClassVar = "store_id"
@@ -99,7 +101,7 @@ class Comment(Sealed, RowOfStore):
 
     @property
     def waits(self) -> bool:
-        """Return whether the comment is a note to an agent that no view of its memory has delivered yet."""
+        """Return whether the comment is a note to an agent, and no view of the memory has delivered the note yet."""
         return self.tells and self.told_at is None
 
     @property

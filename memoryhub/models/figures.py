@@ -43,8 +43,8 @@ class ActivityQuerySet(models.QuerySet["Activity"]):
         return self.filter(author=author).exclude(command=ALL)
 
     def in_sum(self, author: str = ALL) -> ActivityQuerySet:
-        """Return one row per day and outcome, summed over all commands: of one author or, by default, over all
-        authors."""
+        """Return one row per day and outcome, with the sum over all commands: the counts of one author or, by default,
+        the sums over all authors."""
         return self.filter(author=author, command=ALL)
 
     def by_author(self) -> ActivityQuerySet:
@@ -138,8 +138,8 @@ class RefusedCalls(RowOfStore):
 
 
 class CallCount(models.Model):
-    """For metrics: the number of entries with one command, door and outcome that all memory stores together have ever
-    had.
+    """The number of entries with one command, door and outcome that were ever written, in all memory stores together.
+    The metrics show it.
 
     `micros` is the sum of the entries' durations, and `buckets` has the number of entries by duration (see
     `actions.core.audit.metering`). The counts outlive the entries and the stores.
@@ -165,10 +165,9 @@ class MeteredChain(models.Model):
 
 
 class Figures(models.Model):
-    """The state of a store's figures, and its lists of memories.
+    """How far a store's entries have been counted, and `lists` of its memories (see `actions.figures.lists_of`).
 
-    `seq` is the seq of the last counted entry, and `at` its time. `lists` were made when all entries up to `listed_seq`
-    were counted.
+    `seq` is the seq of the last counted entry, and `at` its time. When the `lists` were made, `seq` was `listed_seq`.
     """
 
     store = models.OneToOneField(MemoryStore, models.CASCADE, primary_key=True, related_name="+")

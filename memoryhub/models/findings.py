@@ -40,8 +40,9 @@ class Finding(Sealed, RowOfStore):
     """A sensitive value of one kind in one memory. Any number of versions may contain the value, which is not stored.
 
     `fingerprint` is an HMAC of kind and value under the audit key (null after a redaction). `version` is the first
-    version with the value. `start` and `end` are code points in the version's text, or in its path if `in_path`; `line`
-    is the line of the value. A finding is resolved when the newest version no longer contains the value.
+    version with the value. `start` and `end` are its positions, in code points, in the version's text, or in its path
+    if `in_path`; `line` is the line of the value. A finding is resolved when the newest version no longer contains the
+    value.
 
     In an earlier release of the hub, a person could mark a finding as resolved. For such a finding, `is_settled` is
     false until the background work has checked whether the value is gone.

@@ -24,7 +24,7 @@ it."""
 def selected(entry: str) -> str:
     """Return the SQL that selects an input together with the values from which `InputField` completes it.
 
-    `entry` is the alias of the table.
+    `entry` is the alias of the table of audit entries in the query.
     """
     return _SELECTED.replace("{entry}", entry)
 

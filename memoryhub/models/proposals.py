@@ -28,9 +28,10 @@ class ProposalState(models.TextChoices):
 
 
 class ProposalOrigin(NamedTuple):
-    """Where a proposal was imported from: the import, the agent, and the person who decided (None: it was open).
+    """The origin of an imported proposal: the import, the agent that made the proposal, and the person who decided.
 
-    The agent and the person belong to the hub from which it was imported.
+    The agent and the person belong to the hub from which the proposal was imported. `decided_by` is None if the
+    proposal was still open in that hub.
     """
 
     of_import: str
@@ -53,9 +54,10 @@ class Proposal(Sealed, RowOfStore):
     """Changes that one agent proposed in one session. While the proposal is open, later proposed changes of the session
     are added to it.
 
-    `number` is its number in the store, from 1. `key` and `agent` are ids. Each change sets `changed_at`. `seq` is the
-    seq of the entry of the decision or withdrawal, and `reason` is the note that the person wrote. `assigned_to` is the
-    person who is to decide about the proposal. `claimed_by` is the person who is reviewing it until `claimed_until`.
+    `number` is its number in the store, from 1. `key` and `agent` are ids. `changed_at` is when a proposed change was
+    last added. `seq` is the seq of the entry of the decision or withdrawal, and `reason` is the note that the person
+    wrote. `assigned_to` is the person who is to decide about the proposal. `claimed_by` is the person who is reviewing
+    it until `claimed_until`.
 
     An imported proposal has an `origin`: a `ProposalOrigin`. If it was imported with its decision, `seq` is the entry
     of the import.

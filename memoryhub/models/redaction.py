@@ -1,4 +1,4 @@
-"""Redactions of values, with the commitments by which the audit still verifies, and the receipts of erasures."""
+"""Redactions of values, the commitments with which the audit can still be verified, and the receipts of erasures."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class RedactionQuerySet(models.QuerySet["Redaction"]):
         return self.filter(chain=chain)
 
     def removed(self) -> RedactionQuerySet:
-        """Return the redactions of versions whose row was removed."""
+        """Return the redactions that replace removed versions."""
         return self.filter(number__isnull=False)
 
     def of_versions(self, store_id: str, ids: Collection[str]) -> RedactionQuerySet:
@@ -29,9 +29,10 @@ class RedactionQuerySet(models.QuerySet["Redaction"]):
 class Redaction(RowOfStore):
     """One redaction of one value, recorded by the entry `seq`.
 
-    `entry_seq` is the redacted entry or, for a version, the entry that made it. `field` is the redacted field of the
-    entry (null: a version was redacted). `commitment`, with `salt`, covers the value after the redaction; `salt` is
-    null if no value is stored, or after a later redaction of the value.
+    `entry_seq` is the seq of the redacted entry or, if a version was redacted, of the entry that made the version.
+    `field` is the redacted field of the entry (null: a version was redacted). `commitment` is made with `salt` and
+    covers the value that is stored after the redaction. `salt` is null if no value is stored, or if the value was
+    redacted again.
 
     A row with a `number` replaces the removed version with this number. The version was current up to the entry
     `superseded_seq`. `original` is the version's own commitment.

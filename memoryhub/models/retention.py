@@ -193,10 +193,9 @@ class Removal(models.TextChoices):
 
 
 class RunItem(models.Model):
-    """One removal by a run: of one memory, or of versions of it.
+    """One removal that was due in a run: of one memory, of versions of it, or of audit entries (`memory` is "").
 
-    `skipped` says why the run did not do it ("": the run did it). If `memory` is empty, the run removed audit entries.
-    `rule` is a name from `retention_rules`.
+    `skipped` says why the run did not make this removal ("": it made it). `rule` is a name from `retention_rules`.
     """
 
     run = models.ForeignKey(Run, models.CASCADE, db_index=False, related_name="items")

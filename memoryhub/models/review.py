@@ -106,7 +106,7 @@ class Claim(RowOfStore):
 
 
 class Viewed(RowOfStore):
-    """A person's mark that they have viewed a memory in the state after a version; `version` is the id of that version.
+    """A person's mark that they have viewed a memory as it was after the version with the id `version`.
 
     The mark does not apply to newer versions, and is not audited.
     """

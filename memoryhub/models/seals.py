@@ -22,9 +22,10 @@ class SealQuerySet(models.QuerySet["Seal"]):
 class Seal(models.Model):
     """A commitment to a governing row as it was after the entry `seq` of `chain`.
 
-    `kind` is the row's table, and `row` its key. `home` is the chain to which the row belongs. `number` is the number
-    of this seal among the row's seals. `digest` is the commitment (null: the row was deleted). `salt` is kept while
-    this is the row's newest seal. With `may_go`, the row may be deleted without another seal.
+    `kind` is the name of the row's model, and `row` the row's key. `home` is the chain of the store to which the row
+    belongs, or the hub's chain. The seals of a row have the numbers 1, 2, 3, … (`number`). `digest` is the commitment
+    (null: the row was deleted). `salt` is kept while this is the row's newest seal. With `may_go`, the row may be
+    deleted without another seal.
     """
 
     chain = IdField()

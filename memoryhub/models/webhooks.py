@@ -123,8 +123,9 @@ class Delivery(models.Model):
     """One event for one webhook: about the entry `seq` of a chain, with the exact bytes to send in `payload`.
 
     The ids of a webhook's deliveries have the order of the events. A delivery that is `aside` does not delay later
-    ones: it was refused, failed often, or is being sent again. `attempts` is the number of attempts since the delivery
-    was made, or since a person sent it again.
+    deliveries. A delivery is `aside` if the receiver refused it, if it failed often, or if a person sent it (again, or
+    as a test). `attempts` is the number of attempts since the delivery was created, since a person sent it again, or
+    since the webhook was resumed.
     """
 
     id = IdField(primary_key=True)

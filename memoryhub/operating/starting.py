@@ -41,8 +41,8 @@ def before_migrating() -> None:
     """Prepare a start of `serve`: make private files private, and lock the data directory.
 
     Raises NotStarted if DATABASE_URL is wrong, if the data directory cannot be locked, if the database seems to be lost
-    (see `require_no_lost_database`), or if a newer program migrated the database. In these cases, no file of a database
-    is made, so that a restore can be repeated.
+    (see `require_no_lost_database`), or if a newer program migrated the database. In these cases, it makes no database
+    file, because `restore` replaces no file.
     """
     os.umask(0o077)
     require_address()
@@ -53,7 +53,8 @@ def before_migrating() -> None:
 
 
 def after_migrating() -> None:
-    """Check that the secrets belong to this database, before anything else is written. Raises NotStarted."""
+    """Check the secrets, before anything else is written. Raises NotStarted if a secret is missing, or does not belong
+    to this database."""
     require_own_secrets()
     installation.keep_marks()
     private_files.tighten()
@@ -142,7 +143,10 @@ def require_address() -> None:
 
 
 def lock() -> None:
-    """Lock the data directory for as long as this process and its workers live; raises NotStarted."""
+    """Lock the data directory for as long as this process and its workers live.
+
+    Raises NotStarted if the directory cannot be written to, or if another hub has locked it.
+    """
     if _lock:
         return
     try:
@@ -220,7 +224,7 @@ def require_known_schema(*, for_command: bool = False) -> None:
 
 
 def require_no_lost_database() -> None:
-    """Raise NotStarted if the database is empty, although a restore was interrupted or checkpoints exist.
+    """Raise NotStarted if the database is empty, but checkpoints or the files of an interrupted restore exist.
 
     Without this check, a hub whose database is lost would begin again without its memories.
     """

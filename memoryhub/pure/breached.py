@@ -13,7 +13,7 @@ _LONGEST_LINE = 100
 
 
 def is_listed(password: str, file: Path) -> bool:
-    """Return whether the list in `file` has a password. Raises OSError."""
+    """Return whether a password is in the list in `file`. Raises OSError if the file cannot be read."""
     digest = hashlib.sha1(password.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest().upper().encode()
     with file.open("rb") as stream:
         low, high = 0, stream.seek(0, os.SEEK_END)

@@ -83,7 +83,10 @@ def packed(salts: Mapping[str, str], commitments: Mapping[str, str]) -> bytes:
 
 
 def unpacked(proof: bytes) -> tuple[dict[str, str], dict[str, str]]:
-    """Return {field: salt} and {field: commitment} of a proof, in the order of COMMITTED. Raises ValueError."""
+    """Return {field: salt} and {field: commitment} of a proof, in the order of COMMITTED.
+
+    Raises ValueError if the length of the proof is wrong.
+    """
     found: tuple[dict[str, str], dict[str, str]] = ({}, {})
     place = 2
     for mask, values, size in zip(proof[:2], found, (SALT_BYTES, COMMITMENT_BYTES), strict=True):
@@ -144,8 +147,8 @@ def redaction_commitment(salt: str | None, values: Sequence[object]) -> str:
 
 
 def canonical_row(values: Sequence[object]) -> str:
-    """Return the canonical text of some values. Commitments to governing rows, and to their seals, are made from such a
-    text."""
+    """Return the canonical text of some values. From such texts, the commitments to governing rows and the hashes of
+    their seals are computed."""
     return _encode([FORMAT, "row", *values])
 
 

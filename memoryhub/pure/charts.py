@@ -220,11 +220,10 @@ FLOW_WIDTH = 28.0
 
 
 def flow(firsts: int, middles: Sequence[tuple[Collection[int], int]], row: float, box: float) -> Flow:
-    """Return a Flow from the first column over the middle one to the last. Boxes are `box` high, and rows `row`.
+    """Return a Flow from the first column over the middle one to the last. A box is `box` high, and a row `row` high.
 
-    `firsts` is the number of boxes of the first column. `middles` has a pair for each box of the middle column: the
-    numbers of the boxes of the first column that lead to it, and the number of boxes of the last column to which it
-    leads.
+    `firsts` is the number of boxes of the first column. `middles` has a pair for each box of the middle column: which
+    boxes of the first column lead to it (their indexes, from 0), and to how many boxes of the last column it leads.
     """
     sizes = [max(1, lasts) for _, lasts in middles]
     height = row * max(firsts, sum(sizes), 1)

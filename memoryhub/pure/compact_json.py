@@ -7,9 +7,9 @@ from typing import Any
 
 
 def writer(*, sort_keys: bool = False) -> Callable[[Any], str]:
-    """Return a function that encodes any JSON value without cycles.
+    """Return a function that encodes a JSON value. The value must not contain itself.
 
-    For small values it is faster than `JSONEncoder.encode`, which builds a new encoder for each value.
+    For small values, the function is faster than `JSONEncoder.encode`, which builds a new encoder for each value.
     """
     make = getattr(encoder, "c_make_encoder", None)
     if make is None:

@@ -150,7 +150,8 @@ def parse(url: str, *, private: bool = False) -> Target:
 def check(url: str, *, private: bool = False, resolve: Resolver | None = None, seconds: float = 5) -> Target:
     """Resolve the name of a URL once. Return the URL's parts with the IP addresses to which to connect.
 
-    Raises Refused as `parse` does, and for a name without an address. Without `private`, all addresses must be public.
+    Raises Refused if `parse` does, if the name has no address, or if an address is not public. With `private`,
+    addresses need not be public.
     """
     target = parse(url, private=private)
     try:
@@ -170,12 +171,16 @@ def addresses_of(host: str, port: int) -> list[str]:
 
 
 def _host_free(url: str) -> str:
-    """Return the URL with each non-ASCII letter of its host replaced by x. The rest of the URL must be ASCII."""
+    """Return the URL with each non-ASCII letter of its host replaced by x, so that the caller can check all other
+    characters."""
     return re.sub(r"(?<=://)[^/?#@]*", lambda host: re.sub(r"[^\W\x00-\x7f]", "x", host[0]), url, count=1)
 
 
 def _plain_host(host: str) -> str:
-    """Return the host in ASCII and lower case, or an IPv6 address without its brackets; raises ValueError."""
+    """Return the host in ASCII and lower case, or an IPv6 address without its brackets.
+
+    Raises ValueError if the host is neither a valid name nor a valid address.
+    """
     if ":" in host and "%" not in host:
         return str(ipaddress.IPv6Address(host))
     # Python's codec would name another host for these letters: strasse.example for straße.example.

@@ -131,8 +131,10 @@ def current(context: template.Context, url: str, section: str = "") -> SafeStrin
 
 @register.simple_tag(takes_context=True)
 def page_of_form(context: template.Context, *, query: bool = False) -> str:
-    """Return the address to which a form on this page leads back. With `query`, it includes the query of this page's
-    address."""
+    """Return the address of the page to which the person returns after sending a form of this page.
+
+    With `query`, the address includes the query string of this page.
+    """
     request = context.get("request")
     return page_of(request, query=query) if request else ""
 
@@ -169,7 +171,7 @@ def drawn(field: BoundField) -> SafeString:
 
 @register.simple_tag
 def editor_phrases() -> str:
-    """Return the translations of CodeMirror's phrases, by English phrase, as JSON."""
+    """Return the JSON object {English phrase of CodeMirror: its translation}."""
     return json.dumps(
         {
             "Find": _("Find"),

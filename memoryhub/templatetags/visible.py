@@ -26,8 +26,8 @@ def is_right_to_left(text: str) -> bool:
 def visible(value: object, show: str = "") -> SafeString:
     """Return the text escaped, with hidden characters as labelled boxes.
 
-    `|visible:"whitespace"` also shows spaces and tabs. Without it, each right-to-left name in a single line is
-    isolated, so that a path keeps the order of its names.
+    `|visible:"whitespace"` also shows spaces and tabs. Without "whitespace", if the text is a single line, each
+    right-to-left name in it is put into a `<bdi>` element, so that a path keeps the order of its names.
     """
     text = str(value)
     if show or "\n" in text or not _RIGHT_TO_LEFT.search(text):
@@ -48,8 +48,8 @@ def plain(value: str) -> str:
 def isolated(value: str) -> str:
     """Return the text with each right-to-left name isolated, so that a path keeps the order of its names.
 
-    Use this where HTML is not possible, for example in the title of a page. If `plain` is needed too, apply it first:
-    it would replace the characters that isolate.
+    Use this where HTML is not possible, for example in the title of a page. If `plain` is needed too, apply `plain`
+    before this filter: `plain` replaces the characters that isolate a name.
     """
     if not _RIGHT_TO_LEFT.search(value):
         return value

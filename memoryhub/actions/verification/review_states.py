@@ -138,8 +138,8 @@ def _versions(store_id: str, entry: AuditEntry, details: dict[str, Any]) -> list
 def _reverted(store_id: str, seq: int, details: dict[str, Any]) -> Collection[str]:
     """Return the ids of the versions that an entry reverted.
 
-    If the entry's input has only a digest of these ids, the reviews of the entry name the versions. If these reviews do
-    not match the digest, the reverted versions are all that the entry undid.
+    If the entry's input has only a digest of these ids, the ids are read from the entry's reviews. If these ids do
+    not match the digest, the ids of all versions that the entry undid are returned.
     """
     named = details["reverted"]
     if not isinstance(named, dict):

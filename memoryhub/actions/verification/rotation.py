@@ -120,7 +120,8 @@ def _sign(row: AuditChain) -> None:
 
 
 def _sign_start(row: AuditChain) -> None:
-    """Sign the start of a chain that has lost its oldest entries, and the versions that outlived them."""
+    """Sign the start of a chain whose oldest entries were removed. The signature also covers the versions that
+    outlived these entries."""
     if row.start_seals is not None:
         row.start_seals = seals.digest_at_start(row.pk, row.start_seq)
     if row.closed_at is None:

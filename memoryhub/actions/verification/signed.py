@@ -24,7 +24,7 @@ checks longer chains."""
 
 @dataclass(frozen=True, slots=True)
 class Signed:
-    """A download whose entry has been written: `entry` is (chain, seq) of this entry.
+    """A download. Its audit entry has been written: `entry` is the (chain, seq) of this audit entry.
 
     `entries` is {chain: the range of its entries in the download}, and grows while `body` is read. `facts` are further
     lines of the statement. `page` is the address of the page that explains how to check the statement.

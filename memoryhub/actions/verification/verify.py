@@ -69,8 +69,8 @@ def _sealing() -> "QuerySet[Seal, tuple[str]]":
 def verify(chain_id: str, checkpoint_file: Path | None = None) -> tuple[int, Problem | None]:
     """Return how many entries of a chain are right, and its first problem or None.
 
-    The hub may write meanwhile. Raises DatabaseError if the database refuses to answer; this is Replaced if something
-    looks wrong because the audit key was rotated meanwhile.
+    The hub may write at the same time. Raises DatabaseError if the database refuses to answer. Raises Replaced, which
+    is a DatabaseError, if there is a problem and the audit key was rotated since this process read it.
     """
     by_checkpoints = checkpoint_check.check(checkpoint_file, chain_id).problems if checkpoint_file else {}
     with snapshot():

@@ -46,10 +46,10 @@ _DECISIONS = {"review.reverted": Decision.REVERTED, "review.flagged": Decision.F
 
 
 def end_of_part(chain: str, seq: int, end: int, most: int) -> int:
-    """Return the seq of the last entry to read now, at most `end`.
+    """Return the seq of the last entry to read now. It is never greater than `end`.
 
-    The entries after `seq` up to this entry made at most `most` versions together. The first entry after `seq` is
-    always read, even if it made more.
+    The entries to read made at most `most` versions together. But the first entry after `seq` is always read, even if
+    it alone made more.
     """
     made = MemoryVersion.objects.filter(store_id=chain, seq__gt=seq).order_by("seq")
     last = made.values_list("seq", flat=True)[most : most + 1].first()
@@ -179,14 +179,15 @@ def _parsed_input(input: str) -> dict[str, Any]:
 
 
 def _named(details: Mapping[str, Any] | None) -> list[str]:
-    """Return the ids of the versions that an entry's input lists; empty if it has only their number."""
+    """Return the ids of the versions that an entry's input lists; none if the input has only their count."""
     return _ids_in(details, "versions")
 
 
 def _further(chain: str, seq: int, command: str | None, details: Mapping[str, Any] | None) -> dict[str, list[str]]:
-    """Return {event: ids of its versions} of the further events of an entry.
+    """Return the further events of an entry as {event: ids of the versions that the event is about}.
 
-    FURTHER_EVENTS lists these events by command. An entry has those whose field is set in its input.
+    FURTHER_EVENTS has {field of the input: event} for each command. The entry has an event if its input has a value
+    in the event's field.
     """
     fields = commands.FURTHER_EVENTS.get(command or "", {})
     given = {name: event for name, event in fields.items() if (details or {}).get(name)}
@@ -196,7 +197,7 @@ def _further(chain: str, seq: int, command: str | None, details: Mapping[str, An
 def _decided(chain: str, seq: int, event: str) -> list[str]:
     """Return the ids of the versions about which an entry made the decision that `event` reports.
 
-    They are read from the reviews, for an entry whose input has only their number.
+    The ids are read from the reviews. This is for an entry whose input has only the count of the versions.
     """
     decided = Review.objects.of_entry(chain, seq).filter(decision=_DECISIONS[event])
     return list(decided.order_by("id").values_list("version_id", flat=True))

@@ -155,7 +155,7 @@ def pause(webhook_id: str, act: Act) -> bool:
 def pause_in(webhook: Webhook, tell: Tell, at: datetime) -> bool:
     """Pause a webhook as `pause` does, in a transaction that has locked its store or the hub.
 
-    `tell` writes the entry. Return whether it was active.
+    `tell` writes the entry. Return whether the webhook was active.
     """
     if webhook.paused_at is not None:
         return False
@@ -222,7 +222,7 @@ def _key_of(webhook: Webhook, generation: int) -> bytes:
 
 
 def _keys_from(webhook: Webhook, generation: int) -> list[list[Any]]:
-    """Return the new value of `keys` for a webhook whose secret is renewed now."""
+    """Return the new value of the column `keys` of a webhook whose secret is renewed now."""
     of_now = keys.key_name()
     known = webhook.keys[-1][1] if webhook.keys else chain.key_id(keys.first())
     return webhook.keys if known == of_now else [*webhook.keys, [generation, of_now]]

@@ -152,7 +152,7 @@ def _next(webhook_id: str, at: datetime, most: int) -> list[Delivery]:
 def send(message: Message, sender: Sender, at: datetime) -> Answer:
     """Send a message, and return the answer.
 
-    Raises RuntimeError inside a transaction, because other writers would have to wait for the receiver.
+    Raises RuntimeError inside a transaction, because other writers would have to wait for the webhook's server.
     """
     if is_open():
         # Other writers would have to wait for the receiver.
@@ -240,10 +240,10 @@ def _write_health(webhook: Webhook, results: Sequence[Result]) -> None:
 
 
 def _pause_for(webhook: Webhook, answer: Answer, at: datetime) -> Pause | None:
-    """Return why an answer pauses an active webhook, or None.
+    """Return the reason for which an answer pauses an active webhook. None if the webhook is not to be paused.
 
-    `at` is a time of the hub's clock, which moves only while the hub runs. So the webhook is not paused because of time
-    in which the hub did not run.
+    `at` is a time of the hub's clock, which moves only while the hub runs. So the time in which the hub did not run
+    does not count as failing.
     """
     if webhook.paused_at is not None or answer.is_delivered:
         return None

@@ -68,7 +68,7 @@ def _complete(told: Json, method: str, operation: Declared) -> None:
 
 
 def _errors(operation: Declared, method: str, is_open: bool) -> set[int]:
-    """Return the statuses of the errors that the frame can answer before it calls the operation.
+    """Return the statuses of the errors that a request can get before the function of the operation is called.
 
     `is_open`: the operation needs no key.
     """

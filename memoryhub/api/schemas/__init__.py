@@ -61,8 +61,8 @@ Timestamp = Annotated[
 def answers(good: Any, *more: int) -> dict[Any, Any]:
     """Return {status: schema} of an operation's responses: `good` at 200, and the errors with the statuses `more`.
 
-    Errors that every operation can have are left out. If `more` has 429, 507 is added: an operation whose calls are
-    counted can also be refused because the audit is full.
+    Errors that every operation can have are left out. The status 507 is added if 429 is in `more`: an operation whose
+    calls are counted can also be refused because the audit is full.
     """
     more += (507,) if 429 in more else ()
     return {200: good} | {status: Conflict if status == 409 else Error for status in more}

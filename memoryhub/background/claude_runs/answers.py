@@ -1,7 +1,7 @@
 """Asks Claude's API for one answer with the official SDK, in a thread of its own.
 
-The SDK sends a request again after 429, 500, 529 and lost connections; the error that it then raises becomes a
-`Failed`. The SDK is imported only when it is needed, because it is large.
+The SDK sends a request again after 429, 500, 529 and lost connections. If these tries fail too, the SDK raises an
+error, which becomes a `Failed`. The SDK is imported only when it is needed, because it is large.
 """
 
 import logging
@@ -36,7 +36,7 @@ class Failed(Exception):
 
     @property
     def is_refusal(self) -> bool:
-        """Return whether the API refused the request, so that it used no tokens."""
+        """Return whether the API refused the request. A refused request used no tokens."""
         return self.status is not None and self.status >= 400
 
     def as_problem(self, secret: str) -> dict[str, Any]:
@@ -221,7 +221,7 @@ def _events(stream: Any) -> Iterator[Any]:
 
 
 def _counts(told: Any) -> Any:
-    """Return the usage that the API has sent, with 0 in place of negative numbers, which would raise a budget."""
+    """Return the usage that the API has sent. Negative numbers become 0, because they would increase a budget."""
     if isinstance(told, dict):
         return {name: _counts(value) for name, value in told.items()}
     if isinstance(told, list):

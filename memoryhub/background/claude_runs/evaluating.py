@@ -112,9 +112,9 @@ class ByApi:
         return [block for block in map(block_of, answer.blocks) if block is not None]
 
     def _last(self, items: Iterator[Any], kind: type) -> Any:
-        """Return the first of `items` that is a `kind`. Raises Failed if none is.
+        """Return the first of `items` that is an instance of the class `kind`. Raises Failed if there is none.
 
-        For each item before that one, record that the work goes on.
+        For each item before it, record that the work goes on.
         """
         for item in items:
             if isinstance(item, kind):
@@ -124,10 +124,10 @@ class ByApi:
 
 
 def scripted(session: Session) -> Ask:
-    """Return a function that answers as the scripted model.
+    """Return a function that answers in place of a model. Its answers are written in `session`.
 
-    The first answer of the function has the calls of the session. Its second answer has the words of the session or, if
-    the session has no words, the answers to the calls. If the session has no calls, the first answer has the words.
+    If `session.calls` is not empty, the first answer consists of these tool calls. The next answer is the text
+    `session.says` or, if that is empty, the results of the calls. Without calls, the first answer is `session.says`.
     """
 
     def ask(messages: Sequence[Json]) -> Sequence[Json]:

@@ -1,7 +1,7 @@
 """Works on one Claude run: asks for an answer, runs its calls of the memory tool, and asks again until Claude is done.
 
-Every step is stored before the next one begins. A call that is run again after a crash gets its first answer and
-changes nothing.
+Every step is stored before the next one begins. If a call had already run before a crash and is run again, it gets
+the same answer as before and changes nothing.
 """
 
 import logging
@@ -240,8 +240,8 @@ class Turns:
     # ------------------------------------------------------------------------------------------------ calls
 
     def _run_calls(self, run: ClaudeRun) -> None:
-        """Run the calls that have no answer yet, in order. If the run is stopped, store for each of them that it was
-        not run."""
+        """Run the calls that have no answer yet, in order. If a person stops the Claude run, store that the remaining
+        calls were not run."""
         waiting = work.calls_to_run(self.run_id)
         agent = Agent.objects.filter(pk=run.agent).first() if waiting else None
         for call in waiting:

@@ -16,8 +16,8 @@ class OncePerMinute(logging.Filter):
     """Shortens records about database errors, and about answers with 503, to one line. One record of each kind passes
     in a minute.
 
-    Further records of the kind are only counted; its next line has their number. Records about anything else pass
-    unchanged.
+    Further records of this kind in the minute are only counted. The next line of the kind has their number. Records
+    about anything else pass unchanged.
     """
 
     def __init__(self, seconds: Callable[[], float] = time.monotonic) -> None:

@@ -11,9 +11,10 @@ _TOKEN = re.compile(r"(/invitations/|/password/user_\w+/|/unsubscribe/)[\w:-]{16
 
 
 class WithoutTokens(logging.Formatter):
-    """A formatter that masks the secret tokens in the addresses of invitations, of new passwords and of e-mails.
+    """A formatter that masks the secret tokens in links: to accept an invitation, to set a new password, or to stop
+    e-mails.
 
-    Django logs such addresses, and tracebacks may contain them.
+    Django logs the addresses of such links, and tracebacks may contain them.
     """
 
     def format(self, record: logging.LogRecord) -> str:

@@ -26,10 +26,10 @@ class Damaged(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """The moment of a backup, its migrations, and {name: (bytes, SHA-256)} of its members.
+    """The moment of a backup, the migrations of its database, and {name: (bytes, SHA-256)} of its members.
 
-    One member is the database. `entries` counts the verified audit entries. `problem` says why the audit could not be
-    verified, "" if it was. `environment` has the variables of the hub that are no secrets.
+    One member is the database. `entries` counts the verified audit entries. `problem` says what is wrong with the audit
+    ("": the audit verified). `environment` has the variables of the hub that are no secrets.
     """
 
     made_at: str
@@ -85,7 +85,10 @@ def _padding(size: int) -> bytes:
 
 
 def unpacked(stream: IO[bytes], directory: Path | None) -> Manifest:
-    """Write the members into the empty `directory` (None: only check them). Return the manifest. Raises Damaged."""
+    """Write the members into the empty `directory` (None: only check them). Return the manifest.
+
+    Raises Damaged if the archive cannot be read, or if its members are not as the manifest describes them.
+    """
     try:
         with tarfile.open(fileobj=stream, mode="r|gz") as members:
             manifest = _manifest(members, members.next())

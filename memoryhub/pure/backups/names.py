@@ -11,10 +11,9 @@ _NAME = re.compile(r"memoryhub-([0-9a-f]{8})-(\d{8}T\d{6}Z)(-unverified)?\.backu
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """The parts of a backup's name: the mark of its hub, its moment, and whether its audit was found right
-    (`is_verified`).
+    """The parts of a backup's name: the mark of its hub, its moment, and whether its audit verified (`is_verified`).
 
-    A name with the ending `-unverified` belongs to a backup whose audit was not right.
+    If the audit did not verify, the name ends with `-unverified`.
     """
 
     hub: str

@@ -67,7 +67,10 @@ def encoded(query: Mapping[str, str]) -> str:
 
 
 class Bucket:
-    """A bucket at an endpoint, such as https://s3.eu-central-1.amazonaws.com. The bucket's name begins the path."""
+    """A bucket at an endpoint, such as https://s3.eu-central-1.amazonaws.com.
+
+    The path of each request begins with the bucket's name.
+    """
 
     def __init__(self, endpoint: str, name: str, account: Account) -> None:
         self.endpoint, self.name, self.account = endpoint.rstrip("/"), name, account
@@ -129,8 +132,8 @@ class Bucket:
         self, method: str, key: str, query: dict[str, str], body: IO[bytes] | bytes = b"", size: int = 0,
         *, wanted: str = "", into: IO[bytes] | None = None,
     ) -> bytes:  # fmt: skip
-        """Send a request. Return the body of the answer, or the value of its header `wanted`. With `into`, write the
-        body into this file instead and return no bytes. Raises Refused."""
+        """Send a request. Return the answer's header `wanted`; without `wanted`, return the body, or write it to the
+        file `into` and return no bytes. Raises Refused if the server refuses, does not answer or breaks off."""
         url = f"{self.endpoint}/{quote(self.name)}/{quote(key)}"
         parts = urlsplit(url)
         size = len(body) if isinstance(body, bytes) else size

@@ -42,7 +42,7 @@ class Outcome:
 class Case:
     """A case of the suite. `planted` are memories that exist before the first session.
 
-    Memories that contain the text `erases` are removed permanently before the last session.
+    Before the last session, the memories that contain the text `erases` are removed permanently ("": none is).
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The guidance for prompts from the documentation of the memory tool, as parts of a system prompt."""
+"""Parts of a system prompt: the guidance that the documentation of the memory tool suggests for prompts."""
 
 PROTOCOL = """IMPORTANT: ALWAYS VIEW YOUR MEMORY DIRECTORY BEFORE DOING ANYTHING ELSE.
 MEMORY PROTOCOL:

@@ -34,10 +34,10 @@ INPUT_TOKENS, TOOL_USES = "input_tokens", "tool_uses"
 class Options:
     """The options of a run.
 
-    With `clears_tool_uses`, old results of tools are cleared when there are `trigger_value` of what `trigger` names:
-    input tokens or tool uses. The newest `keep` results stay. With `excludes_memory`, all results of the memory tool
-    stay too. Results are cleared only if this frees at least `clear_at_least` tokens. With `clears_thinking`, only the
-    newest `keep_thinking` answers keep their thinking (None: all answers).
+    With `clears_tool_uses`, old results of tools are cleared when the conversation has `trigger_value` input tokens or
+    tool uses; `trigger` says which of the two is counted. The newest `keep` results stay. With `excludes_memory`, all
+    results of the memory tool stay too. Results are cleared only if this frees at least `clear_at_least` tokens. With
+    `clears_thinking`, only the newest `keep_thinking` answers keep their thinking (None: all answers).
     """
 
     max_tokens: int = 4_096

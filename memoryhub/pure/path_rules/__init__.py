@@ -254,7 +254,7 @@ class PathRules:
         return frozenset(rule.only_if for rule in self._standing if rule.only_if and rule.is_about(doer, verb))
 
     def protected_lines(self, path: str) -> list[Lines]:
-        """Return the lines of the memory at a path that a rule protects, for any agent or key."""
+        """Return the lines that rules about any agent or key protect in the memory at a path."""
         return self._lines.get(path, [])
 
     def decide(self, doer: Doer, verb: Verb, path: str, met: Met = NONE_MET) -> Decision:
@@ -273,7 +273,8 @@ class PathRules:
     def unreachable(self) -> dict[int, int]:
         """Return {number of a rule that can never decide: number of an earlier rule that decides before it}.
 
-        Only rules about the same paths, or about a directory above them, are compared.
+        A rule is compared only with earlier rules about the same paths, about a directory above them, or about every
+        path.
         """
         found: dict[int, int] = {}
         hiding = max((at for at, rule in enumerate(self.rules) if rule.effect is Effect.HIDE), default=-1)

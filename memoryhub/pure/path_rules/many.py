@@ -21,10 +21,10 @@ class TooMuchWork(Exception):
 
 
 class _Endings(NamedTuple):
-    """The names that rules match directly in one directory. Rules are numbered from 1.
+    """Which rules match the names of memories directly in one directory. Rules are numbered from 1.
 
     `names` is {exact name: rule number}. `stars` has (rule number, name with `*`) in the order of the rules. `rest` is
-    the number of the rule that matches every name, or 0. `cost` is the cost to compare a name with all `stars`.
+    the number of the first rule that matches every name, or 0. `cost` is the cost to compare a name with all `stars`.
     """
 
     names: dict[str, int]

@@ -151,9 +151,10 @@ def _has_look_alike(form: str) -> bool:
 
 
 def _composed(value: str, path: str) -> str:
-    """Return a path in NFC with single slashes.
+    """Return `path` in NFC. `value` is the path as it was sent; errors show it.
 
-    Raises ToolError for spaces at its ends, for too long a path, or for too many names.
+    Raises ToolError if a name begins or ends with a space, if the path or a name is too long, or if the path has too
+    many names.
     """
     if any(name != name.strip() for name in path.split("/")):
         raise _refused(value, SPACES)

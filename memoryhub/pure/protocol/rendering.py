@@ -33,8 +33,8 @@ class Entry:
 
 
 def numbered(content: str, first: int, last: int) -> str:
-    """Return the lines from `first` to `last` (from 1, both included) with their numbers. A final LF is followed by an
-    empty line."""
+    """Return the lines from `first` to `last` (from 1, both included) with their numbers. If the content ends with LF,
+    its last line is empty."""
     lines = content.split("\n", last)[first - 1 : last]
     numbers = _NUMBERS[first - 1 : last] if last <= len(_NUMBERS) else map("%6d\t".__mod__, range(first, last + 1))
     return "\n".join(map(add, numbers, lines))

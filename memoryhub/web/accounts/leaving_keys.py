@@ -39,10 +39,10 @@ def count_of(keys: KeyQuerySet, maker: User) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Sending:
-    """An active webhook that a person made or changed.
+    """An active webhook that a person made or changed, or may have changed.
 
-    If `is_known` is False, it is not known whether the person changed the webhook: the entries that would show it have
-    been removed.
+    If `is_known` is False, the person may have changed the webhook: the entries that would show a change have been
+    removed.
     """
 
     webhook: Webhook

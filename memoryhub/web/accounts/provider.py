@@ -36,7 +36,7 @@ LEEWAY = 30
 
 
 class Refused(Exception):
-    """The provider refuses, or its answer must not be trusted. The message says why, for the log."""
+    """The provider refuses a request of the hub, or its answer must not be trusted. The message is for the log."""
 
 
 class Unreachable(Exception):
@@ -234,8 +234,10 @@ def _said(claims: dict[str, Any], tokens: Tokens) -> Said:
 
 
 def _has_more_groups(claims: dict[str, Any]) -> bool:
-    """Return whether the provider refers to another endpoint for the groups (OpenID Connect Core 5.6.2). The hub does
-    not ask there."""
+    """Return whether the claims say that the person has groups which they do not list.
+
+    The claim `_claim_names` (OpenID Connect Core 5.6.2) or `hasgroups` says so. The hub does not request these groups.
+    """
     elsewhere = claims.get("_claim_names")
     is_elsewhere = isinstance(elsewhere, dict) and settings.MEMORYHUB_OIDC_GROUPS in elsewhere
     return is_elsewhere or claims.get("hasgroups") in (True, "true")

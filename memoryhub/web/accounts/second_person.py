@@ -143,8 +143,10 @@ def _page(request: Request, found: ActRequest, form: AnswerForm) -> HttpResponse
 
 
 def _hidden(content: Content | None) -> list[tuple[str, str]]:
-    """Return the fields (name, value) of the form with which the act was requested. Once the request is allowed, its
-    page sends them again."""
+    """Return the fields (name, value) of the form with which the act was requested.
+
+    Once the request is allowed, its page has a form with these fields: the person sends it to do the act.
+    """
     return [(name, value) for name, values in content.fields for value in values] if content else []
 
 

@@ -43,7 +43,7 @@ logger = logging.getLogger(__name__)
 class Untold(Exception):
     """The provider does not say when the person signed in there, so the sign-in is no proof of identity.
 
-    This applies only to a person who can prove their identity in another way. For anyone else, the sign-in is enough.
+    It is raised only for a person who can prove their identity in another way. For anyone else, the sign-in is enough.
     """
 
 
@@ -112,7 +112,7 @@ def _back() -> str:
 
 
 def _kept(request: Request) -> dict[str, Any] | None:
-    """Return the sign-in from the cookie if it belongs to the provider's answer, else None."""
+    """Return the data of the sign-in in the cookie if the provider's answer belongs to this sign-in, else None."""
     try:
         kept: dict[str, Any] = signing.loads(request.COOKIES.get(COOKIE, ""), salt=SALT, max_age=LASTS)
     except signing.BadSignature:

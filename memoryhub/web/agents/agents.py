@@ -115,13 +115,13 @@ def agent(request: Request, agent_id: str) -> HttpResponse:
 
 
 def _presets(user: User, store: MemoryStore) -> list[ClaudePreset]:
-    """Return the presets of Claude runs in a store if the person may open their pages."""
+    """Return the presets of Claude runs in a store, or [] if the person may not start Claude runs there."""
     found = ClaudePreset.objects.of_store(store.pk).by_name().only("pk", "name", "store")
     return list(found) if configuration.may_run(user, store) else []
 
 
 def _reached(rows: Iterable[KeyRow]) -> list[MemoryStore]:
-    """Return the active stores that the rows of usable keys name, sorted by name."""
+    """Return the active memory stores that `rows` list for usable keys, sorted by name."""
     named = {store.pk: store for row in rows if row.status == "usable" for store in row.scope.stores}
     return sorted((store for store in named.values() if store.archived_at is None), key=lambda store: store.name)
 

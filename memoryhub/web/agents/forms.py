@@ -92,8 +92,8 @@ class KeyForm(forms.Form):
         return self.is_bound and any(field.errors or field.name in self.changed_data for field in self.further_fields)
 
     def clean_expires_on(self) -> datetime | None:
-        """Return the end of the chosen day, or None if no day was chosen. Raise ValidationError for a day in the past
-        or after more than 100 years."""
+        """Return the end of the chosen day, or None if no day was chosen. Raise ValidationError if the day is in the
+        past, or more than 100 years in the future."""
         day = self.cleaned_data["expires_on"]
         if day is None:
             return None
@@ -224,8 +224,8 @@ def _called(agent: Agent, is_ambiguous: bool) -> str:
 class RevokeForm(forms.Form):
     """A confirmation for which the person types the agent's name.
 
-    `others` are further usable keys of the agent, which the person may revoke too. `stops` says whether the agent has
-    no usable key after the key and all `others` are revoked.
+    `others` are further usable keys of the agent, which the person may revoke too. `stops` is True if the agent has no
+    usable key besides the key on this page and `others`.
     """
 
     others = forms.BooleanField(required=False)

@@ -86,8 +86,9 @@ def issued(request: Request, key: Key, secret: str, old: Key | None = None) -> H
 def every_key(request: Request) -> HttpResponse:
     """List all keys of the hub, newest first, in pages.
 
-    `q` in the URL is the end of a key, “all memory stores”, or a part of the name of an agent, a memory store or a
-    person.
+    With `q` in the URL, list only the keys that match `q`. A key matches if `q` is its ending, or a part of the name of
+    its agent, of one of its memory stores, or of the person who issued it (or of this person's e-mail address). The
+    beginning of “all memory stores” matches each key that can access all of them.
     """
     query, before = asked(request, "q").strip(), asked(request, "before")
     found = Key.objects.select_related("agent", "created_by").order_by("-pk")

@@ -15,7 +15,7 @@ _ANSWERS = frozenset(verb.name for verb in ANSWERS)
 
 @dataclass(frozen=True, slots=True)
 class Decisions:
-    """The decisions that an entry recorded, by kind: {label: versions}."""
+    """The versions that an entry decided about, as {label of the decision: versions}, and unchanged memories."""
 
     versions: dict[str, list[MemoryVersion]] = field(default_factory=dict)
     kept: list[Memory] = field(default_factory=list)  # the memories that an undo or a restore did not change

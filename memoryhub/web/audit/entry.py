@@ -131,8 +131,10 @@ def entry(request: Request, chain: str, seq: int) -> HttpResponse:
 
 
 def _delivered_notes(found: AuditEntry) -> dict[str, object]:
-    """Return, as template context, whether the call was a view whose answer ended with a note, and the reviewers' notes
-    that this answer delivered."""
+    """Return the reviewers' notes that the answer to a view delivered, as template context.
+
+    `is_told` is whether the entry is of a view that delivered notes; `comments` are these notes.
+    """
     is_told = found.command == "view" and bool(found.note)
     comments = Comment.objects.of_store(found.chain).filter(told_seq=found.replay_of or found.seq).select_related("by")
     return {"is_told": is_told, "comments": comments.order_by("pk") if is_told else ()}

@@ -138,7 +138,7 @@ def is_excluded(
     author: str | None = None,
     session: str | None = None,
 ) -> bool:
-    """Return whether a search in `excluded` matches an act, given by its time, path, author and session."""
+    """Return whether one of the searches `excluded` matches an act with this time, path, author and session."""
     return any(
         (each.author is None or each.author == author)
         and (each.session in (None, session) or (each.session == ANY_SESSION and session is not None))

@@ -88,7 +88,7 @@ def _guess(kept: Sequence[str], key: str, value: str) -> Guess:
 
 
 def _sentences(typed: str) -> Iterator[tuple[str, str]]:
-    """Yield ("error", kind) for each kind of error that has a sentence with the same beginning as `typed`."""
+    """Yield ("error", kind) for each kind of error whose messages begin as `typed` does."""
     text = fold(typed.strip().strip('"'))
     for kind in ERRORS:
         beginnings = [fold(one) for one in beginnings_of(kind)] if kind != Kind.OTHER else []

@@ -139,9 +139,9 @@ def _key(entry: AuditEntry) -> tuple[datetime, str]:
 
 @dataclass(frozen=True, slots=True)
 class _Bound:
-    """The last seq of a chain that is older than a place.
+    """In one chain, exactly the entries up to `seq` count as older than a place.
 
-    No entry up to this seq is later than `latest`.
+    None of these entries is later than `latest`.
     """
 
     seq: int
@@ -194,17 +194,18 @@ class _Streams:
         return max(self.ends.values(), key=_key) if self.newest else min(self.ends.values(), key=_key)
 
     def is_beyond(self, latest: tuple[datetime, str], found: Sequence[AuditEntry]) -> bool:
-        """Return whether a chain cannot add an entry to the page: all its entries are older than the last of the
-        entries `found`, which fill the page, or older than the entry at which a scan ended early.
+        """Return whether a chain cannot add an entry to the page.
 
-        `latest` is (latest time in the chain, chain id).
+        If the entries `found` fill the page, this is so if all entries of the chain are older than the last of `found`.
+        If a scan ended early, it is also so if they are all older than the entry at which the scan ended. `latest` is
+        (latest time in the chain, chain id).
         """
         reached = self.reached()
         is_full = len(found) == self.limit and latest < _key(found[-1])
         return is_full or (reached is not None and latest < _key(reached))
 
     def merged(self, *parts: Iterable[AuditEntry]) -> list[AuditEntry]:
-        """Return at most `limit` entries of all `parts` in one order: those closest to the place."""
+        """Merge `parts` into one order, and return the first entries: at most `limit`, and none beyond `reached()`."""
         merged, reached = heapq.merge(*parts, key=_key, reverse=self.newest), self.reached()
         if reached is not None:
             known = _key(reached)
@@ -212,8 +213,11 @@ class _Streams:
         return list(islice(merged, self.limit))
 
     def gaps(self, shown: Iterable[AuditEntry]) -> dict[str, range]:
-        """Return {chain: range of seqs}. At the place just after the entries `shown`, each seq of the range is a
-        correct bound of the chain."""
+        """Return {chain: range of seqs} for the place right after the entries `shown`.
+
+        Each seq in the range separates the chain's entries in `shown` from its further matching entries. So each can
+        be the bound of the chain at this place.
+        """
         counts = Counter(entry.chain for entry in shown)
         return {chain: self._gap(chain, bound.seq, counts[chain]) for chain, bound in self.bounds.items()}
 

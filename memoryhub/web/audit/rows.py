@@ -75,10 +75,10 @@ def rows_of(entries: Sequence[AuditEntry], wanted: Filter) -> list[Row]:
 def words_by_entry(
     entries: Sequence[AuditEntry], inputs: Mapping[tuple[str, int], dict[str, Any]] | None = None
 ) -> dict[tuple[str, int], str]:
-    """Return {(chain, seq): a sentence on what happened} for the entries in `inputs`, {(chain, seq): parsed input}.
+    """Return {(chain, seq): a sentence on what happened} for the entries that have an input in `inputs`.
 
-    Without `inputs`, the inputs of all entries are loaded. In this case, pass only entries whose inputs hold no texts
-    (see `_is_short`).
+    `inputs` is {(chain, seq): parsed input}. Without `inputs`, the inputs of all entries are loaded. In this case, pass
+    only entries whose inputs hold no texts (see `_is_short`).
     """
     inputs = _inputs_of(entries) if inputs is None else inputs
     named = [entry for entry in entries if (entry.chain, entry.seq) in inputs]

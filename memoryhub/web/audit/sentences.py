@@ -208,7 +208,7 @@ def _undo(values: Values, command: Command) -> str:
 
 
 def _take_out(values: Values, command: Command) -> str:
-    """Return a sentence on what was taken out, and on how many later writes were undone with it."""
+    """Return a sentence on the lines taken out of a memory, and on how many later writes were undone with this."""
     too = values.number("too") or 0
     more = ngettext(
         "%(said)s, and undid %(count)s later write of its readers",

@@ -27,8 +27,8 @@ class Unknown:
 
 
 def unknown_author(values: Mapping[str, str], chains: Sequence[str]) -> Unknown | None:
-    """Return an agent, person or session in a filter's `values` that `chains` do not know. Return None if all are
-    known.
+    """Return an agent, person or session in a filter's `values` that is unknown in the stores of `chains`. Return
+    None if there is none.
 
     Ids of agents and people are not looked up.
     """

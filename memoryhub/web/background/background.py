@@ -69,7 +69,7 @@ WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One kind of task on one node. The state is ok, failing, hanging, or unplanned (nothing to do)."""
+    """One kind of task on one node. `state` is ok, failing, hanging, or unplanned (backups without a destination)."""
 
     label: str
     does: str

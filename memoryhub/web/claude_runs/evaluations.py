@@ -67,7 +67,7 @@ class StartForm(forms.Form):
 @require_GET
 @who_may_run
 def page(request: Request, store: MemoryStore) -> HttpResponse:
-    """Show the newest evaluations, ordered from old to new, and the running one.
+    """Show the newest finished evaluations, the oldest of them first, and the newest one if it has not finished.
 
     With `part=state`, answer with the progress of the running evaluation.
     """

@@ -72,8 +72,8 @@ def content_of(preset: ClaudePreset, number: int | None) -> dict[str, Any]:
 
 
 def _set_up(store: MemoryStore, content: Mapping[str, Any]) -> SetUp:
-    """Return programs that send Claude the request of a run. `content` is the content of a version of a preset;
-    sensitive values in it are masked."""
+    """Return programs that send Claude the same request as a run with a preset. `content` is the content of a
+    version of the preset; sensitive values in it are masked."""
     mask = masking_of(store)
     masked = {name: mask(value) if isinstance(value, str) else value for name, value in content.items()}
     model, system, options = conversation_of(masked)

@@ -88,12 +88,12 @@ def _starter_of(run: ClaudeRun) -> str:
 
 
 def masking_of(store: MemoryStore) -> Callable[[str], str]:
-    """Return a function that masks those values of a text that the pages of a store never show."""
+    """Return a function that masks in a text the sensitive values that the rules of a store detect."""
     return _Masking(store.pk)
 
 
 class _Masking:
-    """Masks the values that a page never shows: those of the kinds that the rules of the store detect."""
+    """Masks in a text the sensitive values that the rules of the store detect. Signs of poisoning stay."""
 
     def __init__(self, store_id: str) -> None:
         self.kinds = stored.rules_of(store_id).watched & MASKED
@@ -111,7 +111,7 @@ def masked_system(run: ClaudeRun) -> str:
 
 
 def in_calls_of(*parts: Iterable[Item]) -> Iterator[tuple[str, str, str | None]]:
-    """Yield (store, memory, version) of the versions whose texts are shown by the calls among the items."""
+    """Yield (store, memory, version) of each version whose text a call in `parts` shows."""
     return in_calls(item.told.call for items in parts for item in items if item.told)
 
 

@@ -29,10 +29,10 @@ from memoryhub.web.sessions.undone import undone_in
 @require_GET
 @who_may_run
 def page(request: Request, store: MemoryStore, claude_run_id: str) -> HttpResponse:
-    """Show the newest events of a run, or the events after the event number `from` in the URL.
+    """Show a run with its newest events. If the URL has `from`, the page has the events after the event `from`.
 
-    If the URL has `after` (also the number of an event), answer only with the events after that one, or with 204 if
-    the run has not changed since the revision in the URL.
+    If the URL has `after`, answer with only the events after the event `after`; 204 if the run has not changed since
+    the `revision` in the URL. `from` and `after` are numbers of events.
     """
     run = run_of(store, claude_run_id)
     after = _number(request.GET.get("after"))

@@ -60,7 +60,7 @@ def shown(request: Request, store: MemoryStore, comment: Comment, **more: Any) -
 
 
 def _path(proposal: Proposal, first: Comment) -> str | None:
-    """Return the path of the memory whose proposed lines a conversation is about, or None."""
+    """Return the path of the memory in a proposal that a conversation is about, or None if it is about no memory."""
     changes = ProposedChange.objects.of_proposal(proposal).filter(Q(pk=first.change) | Q(memory=first.change))
     return changes.values_list("path", flat=True).last() if first.change else None
 

@@ -1,4 +1,4 @@
-"""Sends a person's note on an act to the agent that wrote the version which the act is about."""
+"""A person acts on a version, and sends a note on the act to the agent that wrote this version."""
 
 from django.utils.translation import gettext as _
 

@@ -51,7 +51,7 @@ def begin(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
 
 
 def _answer_about_note(request: Request, store: MemoryStore, memory: Memory, number: int, **more: str) -> HttpResponse:
-    """Answer with a sentence that says whether the agent will read the note of a decision."""
+    """Answer with a sentence that says whether the agent will read the note that the person sent to it."""
     agent = addressee.agent_of(memory, number, None)
     return render(
         request, "comments/_answer_about_note.html", {"store": store, "memory": memory, "agent": agent, **more}

@@ -17,7 +17,7 @@ class Crumb:
 
 
 def of_directory(store_id: str, path: str, **query: str) -> str:
-    """Return the URL of a directory's page. The root has the page of the memory store."""
+    """Return the URL of a directory's page. For the root directory, this is the page of the memory store."""
     return _at("directory" if path else "store", store_id, path) + _query(query)
 
 

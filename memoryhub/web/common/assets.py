@@ -113,7 +113,7 @@ def _part(storage: Any, name: str) -> str:
 
 
 def files_of(joined: str) -> tuple[str, ...]:
-    """Return the names of the files that a page links: the joined file, or its source files under DEBUG and with
-    another storage of static files."""
+    """Return the names of the files that a page links: usually only the joined file. Under DEBUG, or if the storage
+    is not JoinedStaticFilesStorage, return its source files."""
     is_collected = isinstance(staticfiles_storage, JoinedStaticFilesStorage) and not settings.DEBUG
     return (joined,) if is_collected else JOINED[joined]

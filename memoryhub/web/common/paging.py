@@ -1,5 +1,5 @@
-"""The error that the pages of all long lists share."""
+"""The error for an invalid link to further rows, shared by the pages of all long lists."""
 
 
 class BadPlace(ValueError):
-    """The place in a link to further rows is invalid: the hub itself does not write such a place."""
+    """A link to the further rows of a list names an invalid position. The links that the hub makes never do so."""

@@ -14,8 +14,8 @@ ShownTexts = dict[str, dict[str, set[str]]]
 class Request(HttpRequest):
     """A request to a page.
 
-    `role` is set by `access.in_store`. `browser` exists if the person is signed in. `second` is the person who allowed
-    the act. `shown_texts` exists in a store that records views.
+    `role` is set by `access.in_store`. `browser` exists if the person is signed in. `second` is the second
+    person, who allowed the act. `shown_texts` exists on a page of a store that records views.
     """
 
     htmx: HtmxDetails

@@ -18,9 +18,9 @@ Place = tuple[str, str | None]
 
 
 def shows(request: Request, store: MemoryStore, places: Iterable[Place]) -> None:
-    """Note that the page shows texts of the memories in `places`, if the store records views.
+    """Register for the audit entry that the page shows the texts in `places`, if the store records views.
 
-    With empty `places`, only note that the page belongs to a store that records views.
+    With empty `places`, only register that the page belongs to a store that records views.
     """
     if not _records(store):
         return
@@ -30,20 +30,20 @@ def shows(request: Request, store: MemoryStore, places: Iterable[Place]) -> None
 
 
 def shows_versions(request: Request, store: MemoryStore, versions: Iterable[MemoryVersion | None]) -> None:
-    """Note that the page shows the texts of `versions`. None and versions without a text are ignored."""
+    """Call `shows` for the texts of `versions`. None and versions without a text are ignored."""
     shows(request, store, [(one.memory_id, one.pk) for one in versions if one is not None and one.text_id])
 
 
 def shows_diff(
     request: Request, store: MemoryStore, diff: Diff | None, versions: Iterable[MemoryVersion | None]
 ) -> None:
-    """Note that the page shows the texts of `versions`, if the comparison `diff` has lines."""
+    """Call `shows` for the texts of `versions` if their comparison `diff` has lines."""
     if diff is not None and diff.parts:
         shows_versions(request, store, versions)
 
 
 def shows_of_stores(request: Request, places: Iterable[tuple[str, str, str | None]]) -> None:
-    """Note that the page shows the texts in `places`: (store, memory, version) of any stores."""
+    """Call `shows` for the texts in `places`, which may be in several stores. A place is (store, memory, version)."""
     by_store: dict[str, list[Place]] = {}
     for store, memory, version in places:
         by_store.setdefault(store, []).append((memory, version))

@@ -25,7 +25,7 @@ def why_not(error: ToolError | NoSuchStore) -> str:
 
 
 def in_words(error: ToolError) -> str:
-    """Return the sentence of a refusal, for a template that shows the sentence with `visible`."""
+    """Return the sentence of a refusal, for a template that shows the sentence with the filter `visible`."""
     return _said(error, str)
 
 
@@ -60,9 +60,9 @@ def _shown(name: str, value: str) -> str:
 
 
 def _pattern(sentence: Callable[..., str], *names: str) -> re.Pattern[str]:
-    """Return a pattern that matches every text that `sentence`, a function of `results`, can return.
+    """Return a pattern that matches every text that the function `sentence` can return.
 
-    `names` are the names of its arguments. Each argument is a group of the pattern.
+    `sentence` is in the module `results`. `names` name its arguments; each argument is a group of the pattern.
     """
     escaped = re.escape(sentence(*(f"⟪{name}⟫" for name in names)))
     for name in names:

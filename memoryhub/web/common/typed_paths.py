@@ -9,8 +9,8 @@ from memoryhub.pure.protocol import paths
 def below_root(typed: str, stores: Collection[str], saved: Iterable[str] = ()) -> str:
     """Return a typed path or pattern without the root of the tool, `/memories`, at its beginning.
 
-    A path or pattern stays unchanged if one of the `stores` (ids) has or had a memory or directory at this root path. A
-    pattern in `saved` stays unchanged too: it keeps its meaning even when nothing is left at this root path.
+    A path or pattern stays unchanged if one of the `stores` (ids) has or had a memory or directory whose own path in
+    the store is `/memories`. A pattern in `saved` always stays unchanged, so that it keeps its meaning.
     """
     if (typed != paths.ROOT and not typed.startswith(f"{paths.ROOT}/")) or typed in saved:
         return typed

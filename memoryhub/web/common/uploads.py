@@ -65,7 +65,7 @@ class _Counted:
 class OnlySoLarge(FileUploadHandler):
     """Discards an upload of more bytes than MEMORYHUB_IMPORT allows.
 
-    The connection ends after DRAINED times the number of bytes that are allowed.
+    The connection is closed if the upload is larger than DRAINED times the allowed size.
     """
 
     request: Request

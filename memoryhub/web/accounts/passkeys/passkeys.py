@@ -61,8 +61,9 @@ def _options(options: Any, state: dict[str, Any], what: str) -> HttpResponse:
 def _answered(request: HttpRequest, what: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return (the state of the challenge in the cookie, the answer of the browser).
 
-    In the state, `asked_at` is the time at which the challenge was made. `what` is the purpose of the challenge. Raises
-    ValueError if the challenge in the cookie has another purpose, or if the answer is not a JSON object.
+    The state has the time at which the challenge was made, as `asked_at`. The parameter `what` is the purpose that the
+    challenge must have. Raises BadSignature if the cookie is missing, forged or too old; ValueError if the challenge
+    has another purpose, or if the answer is not a JSON object.
     """
     kept = signing.loads(request.COOKIES.get(COOKIE, ""), salt=SALT, max_age=LASTS)
     answer = json.loads(request.POST.get("answer", ""))
@@ -128,9 +129,10 @@ def ask(request: Request) -> HttpResponse:
 @never_cache
 @require_POST
 def use(request: Request) -> HttpResponse:
-    """Sign in the person of a passkey.
+    """Sign in the person whose passkey has signed the challenge.
 
-    If the person is signed in already, the passkey is a new proof of who they are.
+    If this person is signed in already, the passkey is a new proof of who they are. If another person is signed in, the
+    passkey is not accepted.
     """
     at, address = timezone.now(), client_address(request)
     counters = tries.of_provider(address)

@@ -39,8 +39,8 @@ class Malformed(ValueError):
 class KeyValues:
     """The filter of a page: values by key, and the words typed in the bar.
 
-    A subclass may add fields for the layout. A key that begins with NOT excludes items with its value. `typed` are
-    the words of the bar in order. `values` has the filters of the bar and of the page's other parameters.
+    A subclass may add fields for the layout. A key with the prefix NOT (“-”) excludes items with its value. `typed`
+    are the words of the bar in order. `values` has the filters of the bar and of the page's other parameters.
     """
 
     values: Mapping[str, str]
@@ -167,7 +167,7 @@ class KeyValues:
 
     @property
     def words(self) -> str:
-        """Return the filter in the syntax of the filter bar, with a key for each filter."""
+        """Return the filter as it can be typed in the bar: the plain words, then each filter as `key:value`."""
         text = _closed(" ".join(self.text))
         if is_understood(text):
             text = " ".join(quoted(word) for word in self.plain_words)
@@ -205,8 +205,8 @@ class KeyValues:
 
     @classmethod
     def takes(cls, word: Word) -> bool:
-        """Return whether `word` is a plain word without a guess of its key. By default, this is a word in quotes
-        without a key, if the page takes plain words."""
+        """Return whether `word` is used as a plain word, so that no key is guessed for it. By default, this is so
+        for a word in quotes without a key, if the page takes plain words."""
         return word.is_quoted and word.key is None and cls.TAKES_WORDS
 
     @classmethod

@@ -97,7 +97,7 @@ def chips_of(wanted: KeyValues, words: Mapping[str, str]) -> Iterator[Chip]:
 
 
 def _dated(value: str, said: str) -> str:
-    """Return a period in words (`said`), with the days that its `value` covers now."""
+    """Return `said`, which is the period `value` in words, and append the days that the period covers now."""
     zone = timezone.get_current_timezone()
     try:
         found = None if is_date(value) else period(value, timezone.now(), zone)

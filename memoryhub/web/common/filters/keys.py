@@ -137,7 +137,7 @@ KEYS: Mapping[str, Key] = {
 
 
 def base(key: str) -> str:
-    """Return a key without the NOT at its beginning, if there is one."""
+    """Return a key without its prefix NOT (“-”). A key that does not have this prefix is returned unchanged."""
     return key.removeprefix(NOT)
 
 

@@ -18,7 +18,7 @@ MOST_LISTED = 200
 
 
 def people_visible_to(user: User) -> QuerySet[User]:
-    """Return the people with a role or an entry in a store that the person may see; for a superuser, everyone."""
+    """Return the people who have a role or an audit entry in a store that `user` may see; all for a superuser."""
     people = User.objects.order_by("email")
     if user.is_superuser:
         return people

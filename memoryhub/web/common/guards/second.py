@@ -76,5 +76,5 @@ def counted(count: int) -> str:
 
 
 def note_of(text: str) -> Words:
-    """Return the pair with the note of a form, for `guard`; nothing if there is no note."""
+    """Return a form's note as words for `guard`: a list of one tuple (label, note), or an empty list without a note."""
     return [(gettext("Note"), text)] if text.strip() else []

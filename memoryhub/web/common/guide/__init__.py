@@ -139,7 +139,7 @@ def document(name: str) -> Document:
 
 
 def _nodes(path: str) -> list[SyntaxTreeNode]:
-    """Return the parts of a document, in which the hub's own address replaces the example address."""
+    """Parse a document, and return its syntax nodes. In the text, the hub's own URL replaces the example URL."""
     text = (settings.BASE_DIR / path).read_text(encoding="utf-8")
     own = text if path == "docs/deploy.md" else text.replace("https://hub.example.com", settings.MEMORYHUB_URL)
     return SyntaxTreeNode(_PARSER.parse(own)).children

@@ -44,7 +44,7 @@ def covers(
 ) -> dict[str, Cover]:
     """Return {memory id: Cover} of the memories with something to mask or to label.
 
-    `new` has the kinds in texts that are not stored yet.
+    `new` is {memory id: kinds of findings in a new text of the memory that is not stored yet}.
     """
     of_memories = Finding.objects.of_store(store_id).filter(memory_id__in=list(memories), in_path=False)
     standing = of_memories.exclude(state=FindingState.DISMISSED)
@@ -69,10 +69,10 @@ def covers(
 
 
 def _of_copy(original: str, memories: Collection[str], kinds: Mapping[str, Collection[str]]) -> dict[str, Cover]:
-    """Return {memory id: Cover} of memories of a throw-away copy; `kinds` are those of the findings in the copy.
+    """Return {memory id: Cover} of memories of a throw-away copy. `kinds` is {memory id: kinds found in the copy}.
 
-    What was found in the original since the copy was made is masked too, in every memory: the copy does not know from
-    which memory a text came. Only what is dismissed now, and stands nowhere in the original, is shown.
+    A kind with an undismissed finding in the original is masked in every memory of the copy, because the copy does not
+    know from which memory a text came. A value is shown anyway if all its findings in the original are dismissed.
     """
     found = Finding.objects.of_store(original).filter(kind__in=MASKED, in_path=False).order_by()
     standing = found.exclude(state=FindingState.DISMISSED)

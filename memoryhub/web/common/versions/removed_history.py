@@ -107,7 +107,7 @@ MOST_READ, MOST_NAMED = 1_000, 20
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """Which of the versions that some entries made have been removed."""
+    """What was removed of a series of entries: versions that the entries made, and maybe some of the entries."""
 
     memories: Sequence[Memory] = ()  # existing memories that have lost such versions
     more: bool = False  # there are further such memories
@@ -140,8 +140,8 @@ def began_after(store_id: str, moment: datetime) -> bool:
 
 
 def left_since(store_id: str) -> datetime | None:
-    """Return when the oldest remaining entry of the store's chain was written, or None if the chain has lost no
-    entries."""
+    """Return when the oldest remaining entry of the store's chain was written. Return None if the chain has lost no
+    entries, and the latest possible time if it has lost all."""
     if start_of(store_id) is None:
         return None
     first = AuditEntry.objects.of_chain(store_id).oldest().values_list("at", flat=True).first()

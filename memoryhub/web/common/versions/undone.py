@@ -13,7 +13,7 @@ from memoryhub.web.common import pages
 class Undone:
     """How far an act is undone: `of` is the number of its versions, and `count` of them are undone.
 
-    `entry` is the entry of the newest undo of the act that is in force.
+    An act can be undone in several parts. `entry` is the audit entry of the newest undo that is in force.
     """
 
     entry: AuditEntry
