@@ -42,8 +42,9 @@ def kept_secret(variable: str, file_name: str) -> str:
     If the file is missing, a start of the hub creates it (mode 0600). If a restore was interrupted, the start does not
     create it, because the restore has the secret. A start without the secret raises SystemExit.
 
-    A command that only uses a hub never creates the file. Without the secret, it gets a random one, and
-    MEMORYHUB_ABSENT_SECRETS says why, because only the command knows whether it needs the hub's secret.
+    A command that only uses a hub never creates the file. Without the secret, the command gets a random one instead of
+    an error, because only the command knows whether it needs the hub's secret. MEMORYHUB_ABSENT_SECRETS then says why
+    the secret is absent.
     """
     if value := secret_in(variable):
         return value

@@ -34,10 +34,10 @@ class Directory:
 
 @dataclass(slots=True)
 class Node:
-    """A memory, a directory, or the rest of a directory (`is_rest`), before it gets a rectangle. `count` is its number
-    of memories.
+    """A memory, a directory, or the rest of a directory (`is_rest`), before it gets a rectangle.
 
-    `memory` is set for a memory. A rest has the path of its directory.
+    `count` is the number of memories in the node. `memory` is the id of the memory ("": the node is no memory). The
+    `path` of a rest is the path of its directory.
     """
 
     path: str

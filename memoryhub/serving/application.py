@@ -132,7 +132,8 @@ class Application:
     async def _read_and_run(self, protocol: Any, environ: dict[str, Any], body: Body) -> None:
         """Read the body and have the request answered.
 
-        A body that is too large is cut one byte after the limit, so that its reader refuses it.
+        Of a body that is too large, one byte more than the limit is kept. The code that uses the body then notices that
+        it is too large, and refuses the request.
         """
         end = await self._reading(body, body.read())
         if end is End.BROKEN:
@@ -257,7 +258,7 @@ class Application:
                 memory, disk = memory - body.in_memory, disk - body.on_disk
 
     def _stop(self) -> None:
-        """Begin the shutdown, once granian accepts no more connections.
+        """Begin the shutdown. Call this when granian no longer accepts connections.
 
         Threads may finish their answers for STOPPING_FOR seconds. Then all connections are closed.
         """

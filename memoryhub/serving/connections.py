@@ -151,8 +151,10 @@ class Guard:
             pause = max(LOOK_EVERY_WHEN_FULL if crowded else min(LOOK_EVERY, 0.25 + spent * 20), spent * 4)
 
     def look(self, now: float) -> bool:
-        """Close connections that are overdue or too many. Return whether the connections that are not
-        overdue were nearly as many as allowed, or more."""
+        """Close connections that are overdue or too many.
+
+        Return whether the connections that are not overdue were more than the share FULL of those that are allowed.
+        """
         seen = self._all(now)
         if self._listened and not seen.listens and not self._closed:
             self._closed = True

@@ -19,10 +19,10 @@ MOST = 4096
 
 
 class Known:
-    """Digests of keys or session cookies: for each, the id of its owner, and until when it is known.
+    """Digests of keys or session cookies. Each digest has the id of its owner, and the time until which it is known.
 
-    The digests only decide whether a body is read, and which request waits for which. Whether a request is allowed is
-    checked later.
+    The digests only decide whether a body is read, and whose turn a waiting request takes. Whether a request is allowed
+    is checked later.
     """
 
     def __init__(self) -> None:

@@ -47,9 +47,9 @@ def first_findings(context: template.Context, memory: Memory) -> list[Item]:
 
 @register.simple_tag(takes_context=True)
 def findings_in(context: template.Context, version: MemoryVersion) -> list[Item]:
-    """Return up to FEW open findings of a memory that have their value in `version`, in the order of `first_findings`.
+    """Return up to FEW open findings whose value is in `version`, in the order of `first_findings`.
 
-    Only the worst LOOKED_AT open findings of the memory are checked.
+    Only the worst LOOKED_AT open findings of the version's memory are checked.
     """
     of_memory = Finding.objects.of_memory(version.store_id, version.memory_id).open().order_by(kinds.rank(), "id")
     ids = list(of_memory.values_list("pk", flat=True)[:LOOKED_AT])

@@ -164,10 +164,10 @@ class _Draft:
         return [Edit(first, end, tuple(new[start:stop]), number) for first, end, start, stop in areas]
 
     def _rebase(self, seen: list[str], later: list[Edit]) -> list[Edit]:
-        """Take over into the draft what others changed before an agent saw the text `seen`.
+        """Put into the draft what others changed before an agent saw the text `seen`. Raises OutOfWork.
 
-        `later` are the edits that this agent wished in that text. Return them as edits of the draft's own `seen`,
-        which does not have the changes that conflict with earlier wishes. Raises OutOfWork.
+        A change by others that conflicts with an earlier wish is left out, so `self.seen` can differ from `seen`.
+        `later` are the edits of `seen` that this agent wished. Return them as edits of `self.seen`.
         """
         others, asked = self._edits(self.seen, seen, -1), Edits(later)
         self.work.spend(EDIT_WORK * (len(self.edits) + len(others)))
@@ -191,8 +191,11 @@ class _Draft:
         return list(_without(later, conflicts))
 
     def _with(self, earlier: Sequence[Edit], later: Sequence[Edit]) -> list[Edit]:
-        """Return those of the `earlier` edits that are kept, and the `later` edits that do not repeat them, in
-        order."""
+        """Return the `earlier` and the `later` edits together, in order.
+
+        An earlier edit is left out if later edits overlap or repeat it. A later edit is left out if it only adds lines,
+        and the kept earlier edits already add these lines at the same place.
+        """
         self.work.spend(EDIT_WORK * (len(earlier) + len(later)))
         earlier, later = _split(earlier, later), _split(later, earlier)
         kept = self._beside(earlier, later)
@@ -238,10 +241,10 @@ def _places(edits: Sequence[Edit]) -> list[Area]:
 
 
 def _split(edits: Sequence[Edit], others: Sequence[Edit]) -> list[Edit]:
-    """Return the edits, cut into parts where `others` add lines inside of them.
+    """Return the edits. If one of `others` adds lines inside an edit, the edit is cut into parts at this place.
 
-    An edit that goes by line is also cut where `others` begin and end, and each part keeps its own new lines. Of any
-    other edit, the first part has all new lines, and the other parts only remove lines.
+    An edit with `goes_by_line` is also cut where `others` begin and end, and each part keeps its own new lines. If an
+    edit without `goes_by_line` is cut, its first part has all its new lines, and its further parts only remove lines.
     """
     result: list[Edit] = []
     beside = Edits(others)
@@ -280,9 +283,11 @@ def _is_about(asked: Edits, there: Edit, own: Iterable[Edit], edit: Edit) -> boo
     """Return whether an agent wished a change at the lines that others wrote with `edit`.
 
     `asked` are the edits that the agent wished. `there` is `edit`, moved to its lines in the text that the agent saw.
-    `own` are the edits of earlier wishes, in the same text as `edit`. An edit of `asked` counts if it overlaps the
-    written lines. If it only touches them, it counts in two cases: no edit of `own` overlaps `edit`, or it adds lines
-    where `edit` only removed lines.
+    `own` are the edits of earlier wishes, in the same text as `edit`.
+
+    If an edit of `asked` overlaps the written lines, the result is true. If an edit of `asked` only touches these
+    lines, the result is true in two cases: if no edit of `own` overlaps `edit`; or if the edit of `asked` only adds
+    lines, and `edit` only removed lines.
     """
     first, end = there.first, there.first + len(there.lines)
     is_free = not any(edit.overlaps(one) for one in own)

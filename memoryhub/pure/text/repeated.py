@@ -18,8 +18,10 @@ _WORD = re.compile(r"\w+")
 
 
 class Repeated(NamedTuple):
-    """A line of the other text (`line`, from 1), and the key of the line that it repeats. `is_same`: both lines have
-    the same words."""
+    """A line of the searched text (`line` is its number, from 1), and the key of the line that it repeats.
+
+    `is_same`: both lines have the same words. Otherwise, they have nearly the same words.
+    """
 
     key: int
     line: int

@@ -98,8 +98,8 @@ class NearSpellings:
 
     @property
     def halves(self) -> tuple[str, ...]:
-        """Return halves of the words of the given texts. Any loose text that contains a near spelling contains one of
-        these halves.
+        """Return halves of the words of the given texts. If a text contains a near spelling, its loose form
+        contains one of these halves.
 
         The result is empty if no word is long enough.
         """
@@ -120,8 +120,9 @@ class NearSpellings:
 class _Near:
     """A word of a text, and a pattern that matches the text with a word of nearly the same length in its place.
 
-    Another text is searched only if it contains one half of the word, because one different letter leaves the other
-    half as it is; or if it contains `swapped`, the start of the word with the two letters at its middle swapped.
+    Another text is searched only if it contains a half of the word, or `swapped`. One different letter leaves one of
+    the halves as it is. Only a swap of the two letters at the middle of the word changes both halves: `swapped` is the
+    word up to these two letters, after the swap.
     """
 
     word: str

@@ -158,7 +158,8 @@ def _hidden_segments(text: str) -> Iterator[Segment]:
 def _boxes(run: str) -> Iterator[Segment]:
     """Yield boxes for a sequence of hidden characters.
 
-    Equal characters share a box, all tags share one, and all variation selectors share one.
+    Neighbours share a box if they are equal, if both are Unicode tag characters, or if both are variation selectors.
+    If more than MOST_BOXES boxes were needed, the last box is for all remaining characters.
     """
     groups = ["".join(group) for _, group in groupby(run, key=_family)]
     yield from map(_box, groups[: MOST_BOXES - 1])
@@ -169,8 +170,10 @@ def _boxes(run: str) -> Iterator[Segment]:
 
 
 def _family(character: str) -> str:
-    """Return a key that is equal for characters that share a box, so that a message in tags or variation selectors is
-    one box."""
+    """Return a key that is equal for characters that share a box.
+
+    So a message that is written in Unicode tag characters, or in variation selectors, is one box.
+    """
     if _TAGS[0] <= character <= _TAGS[-1]:
         return "tags"
     if _SELECTORS[0] <= character <= _SELECTORS[2] or _SELECTORS[3] <= character <= _SELECTORS[-1]:

@@ -24,8 +24,9 @@ def forms(word: str) -> Forms:
     """Return the forms to search for instead of a folded word. A text that contains the word, also with another ending,
     contains one of these forms.
 
-    A search finds a text inside longer words, so `refund` is enough for `refunds`. Short words without their ending are
-    found only as whole words, because they are in too many others (`test` in `latest`).
+    A search finds a text inside longer words, so `refund` is enough for `refunds`. If a form is a
+    short word without its ending, such as `test`, it is found only as a whole word: too many longer words contain it,
+    such as `latest`.
     """
     letters = _LETTERS.search(word)
     if letters is None:

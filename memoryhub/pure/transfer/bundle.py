@@ -88,12 +88,12 @@ class BundledMemory:
 class BundledTalk:
     """A conversation about a proposal, oldest comment first.
 
-    If `change` is None, it is about the proposal as a whole. Otherwise it is about the line `line` of one memory: the
-    memory that the proposal's change number `change` (from 1) changes.
+    If `change` is None, the conversation is about the proposal as a whole. Otherwise it is about a line of one memory:
+    `line` is the number of the line, and `change` the number (from 1) of a change of the proposal to this memory.
 
-    With `old`, this line is in the memory's text before the changes. Without `old`, it is in the proposed text. The
-    proposed text was made from the version `base` of the memory (None: there was none) and from the memory's proposed
-    changes up to the change number `number`.
+    If `old` is true, the line is in the memory's text before the changes. If `old` is false, the line is in the
+    proposed text: the text of the memory's version `base` (None: the memory was new) with the proposal's changes to
+    this memory, up to change number `number`.
     """
 
     change: int | None
@@ -111,8 +111,8 @@ class BundledOutcome:
 
     `outcome` is what the decision did to the memory of the change: one of OUTCOMES. It is None if the memory already
     had the change, or if the outcome is not known. `edited`: the person wrote another text for the memory. `replaced`
-    says how much of this change was replaced by later changes: "whole", "part" or None. `became` is the version that
-    the merge made.
+    says how much of this change was replaced by later changes: "whole", "part" or None. `became` is the id of
+    the memory's version that the merge of the proposal made.
     """
 
     outcome: str | None = None
@@ -128,10 +128,11 @@ OUTCOMES = ("refused", "merged", "merged_in_part")
 class BundledChange:
     """One change of a proposal.
 
-    `memory` is the path of the memory that it changes, and `base` the memory's text that the agent saw. For a new
-    memory, `memory` and `base` are None. `base` is also None if that text no longer exists. `memory_id` and `base_id`
-    are the ids of the memory and of the version with that text, if the source names them. `content` is the whole new
-    text (None: the text stays), `new_path` the new path (None: the path stays).
+    `path` is the path of the changed memory when the agent proposed the change, and `memory` its path at the export.
+    `base` is the memory's text that the agent saw (None: it no longer exists). For a new memory, `memory` and `base`
+    are None. `memory_id` is the id of the memory, and `base_id` the id of the version with the text `base`; each is
+    None if the source does not name it. `content` is the whole new text (None: the text stays), and `new_path` the new
+    path (None: the path stays).
     """
 
     path: str
@@ -147,8 +148,11 @@ class BundledChange:
 
 @dataclass(frozen=True, slots=True)
 class BundledDecision:
-    """The decision about a proposal: the proposal's state since then, the moment, and the name of the person who
-    decided ("": unknown)."""
+    """The decision about a proposal.
+
+    `state` is the state that the decision brought the proposal into, `at` the moment of the decision, and `by` the name
+    of the person who decided ("": unknown).
+    """
 
     state: str
     at: datetime

@@ -63,7 +63,8 @@ class Names:
     """Chooses a name in an archive for each path. Names are unique even on file systems that ignore case or compose
     marks.
 
-    No path gets the name `reserved`, or a name in a directory with the name `reserved`.
+    `reserved` is a name at the root of the archive ("": none). No path gets this name, or a name in a directory that
+    has this name.
     """
 
     def __init__(self, reserved: str = "") -> None:
@@ -84,8 +85,9 @@ class Names:
         return place[1:]
 
     def _beneath(self, directory: str, safe: str, whole: str, *, is_directory: bool) -> str:
-        """Return the place of the escaped name `safe` in a directory. If this place is taken, `whole` makes the name
-        unique.
+        """Return the place of the escaped name `safe` in a directory.
+
+        If this place is taken, the name gets a hash of `whole`, the path up to this name.
 
         Directories whose names are equal for some file system share a place. A memory always gets a place of its own.
         """

@@ -99,7 +99,7 @@ def chosen(places: Collection[str], only_memory_files: bool) -> list[str]:
 
 
 def excluded(count: int) -> tuple[Left, ...]:
-    """Return the line that says how many texts are left out by their names; nothing if none are."""
+    """Return a tuple with one Left: it says how many texts are excluded because of their names. Empty if none are."""
     why = f"{count:,} that are excluded by their names (.git, .obsidian, databases and others)."
     return (Left("", why),) if count else ()
 

@@ -98,7 +98,7 @@ def _is_at(url: str, hosts: tuple[str, ...]) -> bool:
 def _sentence(data: Mapping[str, Any], name: str) -> str:
     """Return one sentence about an event.
 
-    In `name`, whatever a chat could take for a mention or a link is changed.
+    `name` is the name of the memory store. It is changed so that no chat takes a part of it for a mention or a link.
     """
     if data["type"] == TEST:
         return "This is a test message of MemoryHub."

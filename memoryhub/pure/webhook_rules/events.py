@@ -82,9 +82,10 @@ class Found:
 class Entry:
     """The facts of an audit entry that its events need.
 
-    `event` is the event of the entry's command (None: it has none). `told` is the entry's input, and `named` are the
-    (memory, version) pairs in it. If the act also decided about versions, `also` is {event of a decision: (memory,
-    version) pairs}. `proposals` has (event, number, state) of each proposal that the call or the act opened or ended.
+    `event` is the event of the entry's command (None: it has none). `told` is the entry's input, and `named` has
+    (memory, version) for each version that this input names. If the entry's act also decided about versions, `also` is
+    {event of a decision: (memory, version) pairs}. `proposals` has (event, number, state) of each proposal that the
+    entry's act or call opened or ended.
     """
 
     chain: str

@@ -30,7 +30,7 @@ NO_WAIT_IS_LONGER = timedelta(days=2)
 @dataclass(frozen=True, slots=True)
 class Next:
     """What follows a failed attempt. `at` is the time of the next attempt (None: there is none). `aside`: later
-    deliveries may go first."""
+    deliveries may go before this delivery."""
 
     at: datetime | None
     aside: bool
@@ -41,8 +41,8 @@ def after_failure(
 ) -> Next:
     """Return what follows a failed attempt. `attempts` is the number of failed attempts so far.
 
-    `chance` returns a random number from 0 to 1, by which the wait varies. `aside`: later deliveries could go first
-    even before this attempt.
+    `chance` returns a random number from 0 to 1, by which the wait varies. `aside`: even before this attempt failed,
+    later deliveries were allowed to go before this delivery.
     """
     aside = aside or attempts >= HOLDS_UP or refused(status)
     if status == 410 or attempts > len(AFTER):

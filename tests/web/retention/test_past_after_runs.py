@@ -249,7 +249,7 @@ def test_a_redacted_version_was_there_at_its_moment(caller: Caller, client: Clie
     for name in ("moment", "moment_directory"):
         html = client.get(reverse(name, args=[store.pk, seq, *(["keep"] if name != "moment" else [])])).content.decode()
         assert "have since been removed permanently or redacted" in html
-        assert "After this entry" not in html
+        assert "Right after this entry" not in html
     html = shown(client, "changes", store.pk, query=f"?from=0&to={seq}&path=/keep")
     assert "At both moments the memories are the same" not in html and "some memories may be missing here" in html
     html = shown(client, "restore_moment", store.pk, seq, query="?path=/keep")

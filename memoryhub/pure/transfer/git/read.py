@@ -202,8 +202,8 @@ class _Stream:
         """Read all changes of a commit.
 
         In the hub's own stream (`tells` is false), only written texts are used: the trailers contain all other facts.
-        In another stream, a `deleteall` removes the texts that the commit does not write again. They are removed before
-        the commit's next removal, move or copy, or else at the end of the commit.
+        In another stream, a `deleteall` removes every text that the commit does not write again. The texts are removed
+        as soon as a removal, move or copy follows in the commit. If none follows, they are removed at the commit's end.
         """
         named: set[str] | None = None
         while (line := self.lines.peek()) is not None:
@@ -267,7 +267,8 @@ class _Stream:
     def _write(self, place: str, content: Content, commit: Commit) -> None:
         """Write a text at a place.
 
-        A directory at this place is removed, and so are texts at the places of its parent directories.
+        A place cannot have both a text and a directory. So all texts under `place` are removed, and any text at the
+        place of a directory above `place`.
         """
         for above in above_of(place):
             if above in self.there:

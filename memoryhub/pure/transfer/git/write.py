@@ -52,8 +52,8 @@ def _commit(written: WrittenVersion, tree: Tree) -> bytes:
 
 
 def _changes(version: BundledVersion, old: str | None, place: str | None) -> Iterator[bytes]:
-    """Yield the changes of a version's commit: the removal of the file `old`, and the text at `place` (None: no such
-    change)."""
+    """Yield the changes of a version's commit: first the removal of the file `old` (None: nothing is removed), then
+    the version's text for the file `place` (None: nothing is written)."""
     if old is not None:
         yield f"D {_quoted(safe_path(old))}\n".encode()
     if place is not None:

@@ -1,4 +1,4 @@
-"""Reads what people said about memories and proposals from the lines of a JSON Lines export."""
+"""Reads, from the lines of a JSON Lines export, the conversations of people about memories and proposals."""
 
 from memoryhub.pure import strict_json
 from memoryhub.pure.transfer.bundle import BundledComment, BundledTalk, BundledThread, Refused
