@@ -1,4 +1,4 @@
-"""The id of the request that a thread answers, for its lines in the log, and the trace to which the request belongs."""
+"""What a thread knows of the request that it answers: the request's id, for the log, and its trace."""
 
 from contextvars import ContextVar
 

@@ -42,7 +42,7 @@ class EntryRange:
 
 
 def counted(records: Iterable[Mapping[str, Any]], found: dict[str, EntryRange]) -> Iterator[Mapping[str, Any]]:
-    """Yield the records of entries unchanged, and count them in `found`, which is {chain: EntryRange}."""
+    """Yield the given records of entries as they are. Count each in `found`, which is {chain: EntryRange}."""
     for record in records:
         found.setdefault(record["chain"], EntryRange()).add(record["seq"], record["hash"])
         yield record

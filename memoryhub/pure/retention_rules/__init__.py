@@ -148,7 +148,8 @@ class Due(NamedTuple):
 
 @dataclass(slots=True)
 class Chooser:
-    """Chooses which of some policies applies to a path. Remembers the policies that can match in a directory."""
+    """Chooses which of some policies applies to a path. For each directory, it remembers the policies that can match
+    there."""
 
     policies: Sequence[Policy]
     _ready: list[tuple[Policy, Matcher]] = field(init=False)

@@ -51,7 +51,7 @@ class History(NamedTuple):
 
 
 def past(at: datetime, weeks: int) -> list[Week]:
-    """Return consecutive weeks, the last of which ends at a moment."""
+    """Return `weeks` consecutive weeks, the last of which ends at the moment `at`."""
     return [Week(at - timedelta(weeks=number), at - timedelta(weeks=number - 1)) for number in range(weeks, 0, -1)]
 
 

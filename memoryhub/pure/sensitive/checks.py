@@ -276,5 +276,5 @@ def mexican(value: str) -> bool:
 
 
 def by_form(value: str) -> bool:
-    """Accept every number of the right form, because the form has no check digit."""
+    """Accept every number. Its form was checked before, and numbers of this form have no check digit."""
     return bool(value)

@@ -22,7 +22,7 @@ LOOKED_AT = 4_096
 
 
 def encoded(text: Text) -> Iterator[Place]:
-    """Yield the places that decode to text. Hashes, identifiers and pictures do not."""
+    """Yield the places that decode to text. Hashes, identifiers and pictures do not decode to text."""
     if not text.long_words:
         return
     places = [*_decoding(text, _BLOB)]

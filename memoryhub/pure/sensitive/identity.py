@@ -161,7 +161,7 @@ def _starts(written: str) -> list[bytes]:
 
 
 def _starts_of_name(name: str) -> frozenset[bytes]:
-    """Return those items of `_starts(name)` that `_starts` also returns for every text that contains the name."""
+    """Return those items of `_starts(name)` that are also in `_starts(text)` of every text that contains the name."""
     first, *others = _starts(name)
     kept = (start for start in others if len(start) in (0, START) or not name.endswith(start.decode()))
     return frozenset([first, *kept])

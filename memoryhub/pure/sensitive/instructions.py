@@ -50,7 +50,7 @@ class _Following(dict[str, re.Pattern[str]]):
         return self[beginning]
 
     def steps(self, beginning: str) -> int:
-        """Return the cost of a search after `beginning`. The more rows have this beginning, the higher the cost."""
+        """Return the cost of a search after `beginning`. It rises with the number of rows for this beginning."""
         if beginning not in self._steps:
             self._steps[beginning] = 2 + 2 * len(_rows_of(self._rows, beginning))
         return self._steps[beginning]

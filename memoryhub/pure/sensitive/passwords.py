@@ -49,8 +49,8 @@ Pattern = tuple[str, re.Pattern[str], str]
 def _by_least_mark(keywords: Iterable[Pattern]) -> list[tuple[str, list[Pattern]]]:
     """Return (mark, keywords) for groups of keywords. A text without the mark of a group has no keyword of the group.
 
-    The mark of a keyword is its fixed beginning. A keyword is in the group of the shortest mark that its own mark
-    contains: `mot de passe` is in the group of `pass`.
+    The mark of a keyword is its fixed beginning. If the mark of a keyword contains marks of other keywords, the keyword
+    is in the group of the shortest of these marks: `mot de passe` is in the group of `pass`.
     """
     marks = {mark for mark, _, _ in keywords}
     groups: dict[str, list[Pattern]] = {}
@@ -176,9 +176,9 @@ def _is_public(text: Text, keyword: Keyword) -> bool:
 def _after_keywords(text: Text) -> Iterator[Place]:
     """Yield the places of the values that follow keywords.
 
-    A possible value can contain further keywords, so some characters are examined more than once. Once about as many
-    characters have been examined as the text has, each further value ends at the next keyword. So even in the worst
-    case, a character is examined only a few times on average.
+    A possible value can contain further keywords, so some characters are examined more than once. The examined
+    characters are counted. When their number exceeds the length of the text by a fixed margin, each further value ends
+    at the next keyword. So even in the worst case, a character is examined only a few times on average.
     """
     end, looked_at = 0, 0
     keywords = _keywords(text)

@@ -155,8 +155,8 @@ def _speakers(text: Text) -> Iterator[Place]:
 def placeholder_urls(text: Text) -> Iterator[Place]:
     """Yield the places of URLs that are made to carry data away.
 
-    Such a URL has a host that captures requests, a made-up host, or a query with a placeholder whose name suggests data
-    that the reader has. In a Markdown image every placeholder counts, because showing the image sends the data.
+    Such a URL has a host that captures requests, a made-up host, or a query with a placeholder for data that the model
+    knows, as in `?history={…}`. In a Markdown image every placeholder counts, because showing the image sends the data.
     """
     if "http" not in text.low:
         return

@@ -143,7 +143,7 @@ class Text:
 
     @fact
     def digit_lines(self) -> str:
-        """The lines that contain digits, in lower case. A word near a number must be on one of these lines."""
+        """The lines that contain digits, in lower case. Only these lines can have a word that names a number."""
         if not self.digits:
             return ""
         return "\n".join(line for line in self.low.split("\n") if _DIGIT.search(line))

@@ -115,7 +115,7 @@ def is_token(value: str) -> bool:
 
 
 def is_drawn(value: str) -> bool:
-    """Return whether a value looks like random characters, so that it is a secret whatever its name is."""
+    """Return whether a value looks like random characters. After a NAMED keyword, only such a value is a secret."""
     if not _DRAWN.fullmatch(value) or len(value) - len(value.translate(_NO_DIGITS)) < 2:
         return False
     if max(map(len, _SEPARATOR.split(value))) < 8 or not is_token(value):

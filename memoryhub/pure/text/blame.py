@@ -19,8 +19,8 @@ TextOf = Callable[[str], str]
 class Version:
     """A version, as blame needs it. `text` is the id of its text; None if the text is redacted.
 
-    If the version undid changes, it took lines back from the texts before these changes: `back` are the ids of these
-    older texts. Versions that only deleted the memory are left out.
+    If the version undid changes, it restored lines of the texts before these changes: `back` are the ids of these older
+    texts. Versions that only deleted the memory are left out.
     """
 
     number: int
@@ -32,8 +32,8 @@ class Origin(NamedTuple):
     """Where a line comes from. Version `number` introduced it, as its line `line`.
 
     `older` is the number of the version with the previous text (0: there is none). `before` is the number of a line of
-    the previous text: line `line` was inserted there or just after it. If texts between the versions `older` and
-    `number` are redacted, any version from `since` to `number` may have introduced the line. `known` is false if a
+    the previous text: line `line` replaced this line, or was inserted next to it. If texts between the versions `older`
+    and `number` are redacted, any version from `since` to `number` may have introduced the line. `known` is false if a
     version earlier than the examined versions may have introduced it.
     """
 
@@ -91,12 +91,12 @@ def _taken_back(
     text_of: TextOf,
     work: Work,
 ) -> Iterator[tuple[int, list[int]]]:
-    """Yield (place, numbers) for each older text from which `text` took lines back. `older` is [(id, place)].
+    """Yield (place, numbers) for each older text of which `text` restored lines. `older` is [(id, place)].
 
-    The argument `lines` has one number for each line of `text`: the number of this line in the last version, or -1 if
-    the line is not searched for. The yielded list has such a number for each line of the older text. Only lines in
-    `areas` can be taken back. The number of a line that was taken back becomes -1 in `lines`, so that the line is
-    searched for only in the older text.
+    `lines` has one number for each line of `text`: the number of this line in the last version, or -1 if the line is
+    not searched for. `numbers` has such a number for each line of the older text. Only lines in `areas` can be restored
+    lines. The number of a restored line becomes -1 in `lines`, so that the line is searched for only in the
+    older text.
     """
     added = [line for area in areas for line in range(area[2], area[3]) if lines[line] >= 0]
     for id, place in older:
@@ -190,8 +190,8 @@ def _with_text_before(versions: Sequence[Version], first: dict[str, int], at: in
 def _since(versions: Sequence[Version], at: int, low: int) -> int:
     """Return the number of the first version that may have introduced a line of the version at the index `at`.
 
-    The versions from the index `low` up to `at` are redacted. If there are none, the result is the number of the
-    version at `at`.
+    All versions at the indexes [low, at) are redacted, and the result is the first of them. If there are none, it is
+    the version at `at`.
     """
     return versions[low].number if low < at else versions[at].number
 

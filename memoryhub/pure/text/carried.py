@@ -37,11 +37,11 @@ def carried(versions: Sequence[Version], added_by: Collection[int], text_of: Tex
 def followed(
     versions: Sequence[Version], places: Mapping[str, tuple[int, Collection[int]]], text_of: TextOf, work: Work
 ) -> dict[str, LineSet]:
-    """Return {name: line numbers}: where the lines of each name are in the last version that has a text.
+    """Return {name: line numbers}: where the lines with each name are in the last version that has a text.
 
-    `places` is {name: (version number, lines in this version)}. Lines count from 1. The returned set of a name is empty
-    if none of its lines is left, or if it takes too much work to follow them. A name is left out if its version has no
-    text.
+    The caller gives a name to some lines of a version: `places` is {name: (version number, lines in this version)}.
+    Lines count from 1. The returned set of a name is empty if none of its lines is left, or if it takes too much work
+    to follow them. A name is left out if its version has no text.
     """
     lines: dict[str, dict[str, LineSet]] = {}
     previous: str | None = None

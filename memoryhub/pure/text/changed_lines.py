@@ -155,9 +155,10 @@ def _far_apart(old: str, new: str, area: Area, work: Work, depth: int) -> Iterat
 
 
 def _cut(old: str, new: str, area: Area) -> Block | None:
-    """Return a common block around a line that occurs once in each text; None if no such block is as long as its cost.
+    """Return a common block around a line that occurs once in each text; None if no such block is found.
 
-    The cost is how many characters can no longer be matched once the block is fixed.
+    Once a block is fixed, some other characters can no longer be matched. A block counts only if these are not more
+    than its own characters.
     """
     o, o_end, n, n_end = area
     most = min(o_end - o, n_end - n)

@@ -119,7 +119,8 @@ def compare(
 def opened(work: Work, old: str, new: str, *, ignore_whitespace: bool = False, context: int | None = 3) -> Diff | None:
     """Return the comparison of two texts.
 
-    Return None if too little of the request's `work` is left: the page then shows the comparison closed.
+    Return None if too little of the request's `work` is left: the page then shows the comparison only when a person
+    opens it.
     """
     if not work.opens(cost(old, new)):
         return None

@@ -144,8 +144,8 @@ def understood(words: Sequence[Word], keys: Container[str], names: Names, verbs:
 def _parts(found: Found, typed: Sequence[Word], verbs: Verbs) -> list[Word | Term]:
     """Return the parts that replace the words `typed`, which mean the filter `found`.
 
-    This filter is one part. If a verb and “by” come first, as in “approved by Ada”, the verb is a part of its own, a
-    filter or a word, unless `verbs` has None for it.
+    This filter is one part. If a verb and “by” come first, as in “approved by Ada”, the verb becomes a part before it:
+    the filter that `verbs` has for the verb, or the verb as a word. If `verbs` has None for it, there is no such part.
     """
     key, value, _count = found
     at = 1 if typed[0].text.lower() == "not" else 0
@@ -162,7 +162,7 @@ def _written(words: Sequence[Word]) -> str:
 
 
 def is_understood(typed: str) -> bool:
-    """Return whether a text would contain a phrase that means a filter if every word were a name."""
+    """Return whether a text has a phrase that could mean a filter. Any word counts as a possible name of an agent."""
     parts = understood(list(words_in(typed)), _EVERY_KEY, lambda words: ("agent", words[0], 1), {})
     return any(isinstance(part, Term) for part in parts)
 
@@ -213,8 +213,8 @@ def _phrase(words: Sequence[Word], names: Names) -> Found | None:
 
 
 def _author(words: Sequence[Word], names: Names) -> Found | None:
-    """Return the filter for the author with whose name the words begin; None if there is none. A name in quotes is one
-    word."""
+    """Return the filter for the author whose name is at the start of `words`; None if there is none. A name in quotes
+    is one word."""
     if words[0].key is not None:
         return None
     if words[0].is_quoted:
@@ -243,10 +243,9 @@ def _place_or_time(first: str, words: Sequence[Word]) -> Found | None:
 
 
 def _edge(first: str, words: Sequence[Word]) -> Found | None:
-    """Return the filter that `first`, “since” or “before”, means with the day or time at the start of `words`.
+    """Return the filter for a phrase such as “since 2026-01-31”; None if `words` do not begin with a day or time.
 
-    “since” means the filter `from`, and “before” the filter `to`. Return None if `words` do not begin with a day or
-    time.
+    `first` is the word before `words`: “since”, which means the filter `from`, or “before”, which means `to`.
     """
     second = words[0].text
     if _MOMENT.fullmatch(second):

@@ -204,7 +204,7 @@ class _Places:
     def _inner(self, piece: int) -> tuple[list[int], list[int]]:
         """Return where each character of a piece (with its marks) begins: in the piece, and in its folded form.
 
-        Both lists end with the length.
+        The first list ends with the length of the piece, and the second with the length of its folded form.
         """
         if piece not in self.inner:
             part = self.parts[piece]

@@ -1,7 +1,7 @@
 """Shortens the input of calls that changed nothing, before it is stored. Of a large input, only a part is stored, with
 the size of the whole.
 
-Otherwise refused calls could fill the disk. No digest of the whole is stored, because it could confirm guesses at a
+Without this, refused calls could fill the disk. No digest of the whole is stored, because it could confirm guesses at a
 text that is erased later.
 """
 
@@ -29,7 +29,8 @@ def in_part(text: str, whole: Collection[str] = ()) -> str:
     """Return the JSON text of an input as it is stored, with at most about MOST bytes.
 
     The parameters in `whole` are not shortened and do not count. A shortened input becomes an array of two objects:
-    what is kept of the input, and the size of the original in bytes. An agent cannot send an array.
+    what is kept of the input, and the size of the original in bytes. No agent can send an array, so an array is always
+    a shortened input.
     """
     if len(text) <= MOST:
         return text

@@ -35,7 +35,7 @@ def lean(input: str, text: str) -> str:
 def whole(value: str) -> str:
     """Return the whole input of an entry.
 
-    `value` is the stored input. If this input has a mark, it is followed by BREAK and the text of the memory version.
+    `value` is the stored input. If the input has a mark, `value` ends with BREAK and the text of the memory version.
     """
     stored = _STORED.match(value) if value.startswith(MARK) else None
     if stored is None:

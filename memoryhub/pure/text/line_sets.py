@@ -13,7 +13,7 @@ Run = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class LineSet(Collection[int]):
-    """A set of line numbers. `runs` are in order, and there is at least one number between two of them."""
+    """A set of line numbers. `runs` are in order, and between two runs at least one number is not in the set."""
 
     runs: tuple[Run, ...] = ()
 

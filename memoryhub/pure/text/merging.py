@@ -85,8 +85,8 @@ def merge(base: str, mine: str, theirs: str, *, work: Work | None = None) -> Mer
 
 
 def overruled(conflict: Conflict, work: Work | None = None) -> str:
-    """Return both sides' changes line by line: lines that either side removed are gone, lines that either side added
-    are kept.
+    """Return the text with the changes of both sides, line by line: lines that either side removed are gone, and lines
+    that either side added are there.
 
     Where both sides replaced the same lines, only the new lines of `theirs` are kept. The cost of matching lines is
     taken from `work`.

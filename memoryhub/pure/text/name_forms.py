@@ -20,9 +20,9 @@ _AS = {"æ": "a", "œ": "o"}
 class NameForms:
     """The other forms of the given texts.
 
-    `ä`, `ae` and `a` are alike, as are `å` and `aa`, `ö`, `ø` and `oe`, `ü` and `ue`. A name of two or three words is
-    also searched in other orders, because the family name may come first or last: with the first word moved to the
-    end, with the last word moved to the start, and backwards.
+    These letters are alike: `a`, `aa`, `ae`, `ä`, `å` and `æ`; `o`, `oe`, `ö`, `ø` and `œ`; `u`, `ue` and `ü`.
+    A name of two or three words is also searched in other orders, because the family name may come first or last: with
+    the first word moved to the end, with the last word moved to the start, and backwards.
     """
 
     def __init__(self, texts: Iterable[str]) -> None:

@@ -144,8 +144,8 @@ def apart(spans: Iterable[Span], others: Sequence[Span]) -> list[Span]:
 
 
 def shifted(spans: Iterable[Span], text: str, masked: Sequence[Span]) -> list[Span]:
-    """Return the spans at the positions that they have after the spans `masked` were masked. No span may overlap one of
-    `masked`."""
+    """Return the spans, moved to their positions in the text after the spans `masked` are masked. No span may overlap
+    one of `masked`."""
     found: list[Span] = []
     position, by = 0, 0
     for span in spans:

@@ -53,7 +53,7 @@ def words_of(query: str) -> list[str]:
 
 
 def found(entry: Entry, words: Sequence[str]) -> Found | None:
-    """Return (fit of the best word, length of the path, folded path, entry), by which results are sorted. None if the
+    """Return (best fit of any word, length of the path, folded path, entry): results are sorted by this. None if the
     path lacks a word."""
     best = IN_PATH
     for word in words:

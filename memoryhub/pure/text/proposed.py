@@ -93,7 +93,7 @@ def joined(wishes: Iterable[Wish], work: Work) -> Joined:
     Raises ValueError if there are no wishes; OutOfWork if `work` is used up before all wishes are joined.
 
     If two wishes change the same line, the joined wish has the change of the later one. If someone else changed the
-    line between the two wishes, `onto` finds a conflict, unless the later wish was made to the changed line.
+    line after the earlier wish, `onto` finds a conflict, unless the agent of the later wish saw the changed line.
     """
     every = list(wishes)
     if not every:
