@@ -173,7 +173,7 @@ def test_a_directory_without_a_slash_at_the_end_is_recognized(client: Client, st
     for other in ("/customers/", "/customers/acme.md", "/other", "/cust*", ""):
         assert said not in answer(other), other
     write(store, "/customer")
-    assert "This is a directory" not in answer("/customer")
+    assert "There is a directory at this path" not in answer("/customer")
 
 
 @pytest.mark.both_databases

@@ -115,7 +115,7 @@ def test_rules_are_saved_after_what_they_would_have_done_was_shown(hub: Hub, ali
     assert hub.call(command="delete", path="/memories/policies/a.md")[1].endswith(WHY)
     other = form(client, hub.store, "try", row("/nothing/"))
     assert (other.context["outcome"].calls, other.context["outcome"].fewer) == (4, 1)
-    assert "1 change that was held back would have been allowed" in other.content.decode()
+    assert "1 change that was refused or became a proposal would have been allowed" in other.content.decode()
     assert_audit_is_right(hub.store)
 
 

@@ -51,7 +51,7 @@ def numbers(client: Client, store: MemoryStore, query: str) -> list[int]:
 def test_one_takes_a_proposal_and_gives_it_back(caller: Caller, store: MemoryStore, alice: User) -> None:
     client = signed_in(alice)
     answer = assign(client, store, "me", htmx=True).content.decode()
-    assert "Assigned to you" in answer and "Give it back" in answer
+    assert "Assigned to you" in answer and "Assign to no one" in answer
     assert numbers(client, store, "?is=mine") == [1] and numbers(client, store, "?is=unassigned") == [2]
     for query, wanted in (("is:mine", ["#1"]), ("-is:mine", ["#2"]), ("is:unassigned", ["#2"])):
         assert rows(client, f"?q={query}") == wanted, query

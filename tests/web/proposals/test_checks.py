@@ -64,12 +64,12 @@ def test_other_open_proposals_about_a_memory_are_named(store: MemoryStore, key: 
 def test_what_the_agent_had_read_before_is_named(store: MemoryStore, key: str, curator: Client) -> None:
     caller = begun(store, key, "/policies/a.md", "/notes/b.md")
     proposes(caller, "create", "/policies/new.md", file_text="x")
-    assert "Just before, the agent had read" not in shown(curator, store)
+    assert "Just before it proposed this, the agent had read" not in shown(curator, store)
     caller.call("view", path="/memories/notes/b.md", view_range=[2, 3])
     Caller(store, key, session="run-8").call("view", path="/memories/policies/a.md")
     proposes(caller, "create", "/policies/another.md", file_text="x")
     html = shown(curator, store)
-    assert "Just before, the agent had read" in html and "lines 2–3" in html
+    assert "Just before it proposed this, the agent had read" in html and "lines 2–3" in html
     assert html.count('<span class="mono">/notes/b.md') == 1 and '<span class="mono">/policies/a.md' not in html
 
 

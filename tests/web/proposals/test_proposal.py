@@ -144,7 +144,7 @@ def test_a_change_that_a_later_one_replaced_is_named(caller: Caller, store: Memo
     earlier = reverse("entry", args=[store.pk, newest(store).seq - 1])
     replaces(caller, REFUNDS, "three", "3")
     for html in (shown(curator, store), send(curator, store).content.decode()):
-        said = html.split("A later change replaced this earlier one, at least in part:", 1)[1].split("</p>")[0]
+        said = html.split("a later change replaced this earlier one, at least in part:", 1)[1].split("</p>")[0]
         assert re.findall(r'href="([^"]+)"', said) == [earlier]
     assert texts(store)[REFUNDS] == LINES.replace("two", "II").replace("three", "3")
 
@@ -291,7 +291,7 @@ def test_a_merged_text_that_was_redacted_since_is_gone_from_the_page(
     merged = MemoryVersion.objects.get(store=store, path=REFUNDS, number=2)
     redaction.redact_version(store.id, merged.pk, act(alice))
     html = curator.get(url_of(store)).content.decode()
-    assert "A text of this change no longer exists." in html and "[redacted]" in html
+    assert "A text that the comparison needs no longer exists." in html and "[redacted]" in html
     assert "swordfish" not in html and "two" not in html[html.index("<main") :]
 
 

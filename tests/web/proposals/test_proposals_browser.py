@@ -186,7 +186,7 @@ def test_ticked_proposals_are_merged_together_and_taken_back(
     expect(desk.get_by_text("2 selected")).to_be_visible()
     fits(desk)
     axe(desk)
-    desk.get_by_role("button", name="Decide together…").click()
+    desk.get_by_role("button", name="Decide about the ticked proposals…").click()
     expect(desk.get_by_text("1 proposal is not merged with the others, and stays open")).to_be_visible()
     fits(desk)
     axe(desk)

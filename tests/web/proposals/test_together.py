@@ -226,7 +226,7 @@ def test_the_list_offers_what_only_adds_in_one_place_and_what_is_ticked(
     assert [*re.findall(r'name="n" value="(\d)"', html)] == ["1", "2", "3", "4"]
     monkeypatch.setattr(listing, "PAGE", 2)
     html = curator.get(listed(store)).content.decode()
-    assert "Decide about the 2 additions on this page by Support bot under /policies/faq/…" in html
+    assert "Decide about the 2 additions by Support bot under /policies/faq/ that this page lists…" in html
     html = signed_in(bob).get(listed(store)).content.decode()
     assert 'name="n"' not in html and "that only add" not in html
 

@@ -117,8 +117,8 @@ def test_the_page_says_what_is_exported_and_what_is_not(client: Client, store: M
     address = url("export_held", store.pk, first.pk)
     assert address in page(client, url("holds", store.pk))
     html = page(client, address)
-    assert "1 memory is held" in html and "Export all 2 of case 7" in html and ">Cancel<" in html
-    assert "Export all 2 of case 7" in page(client, url("export_held", store.pk, empty.pk))
+    assert "1 memory is held" in html and "Export all 2 holds of case 7" in html and ">Cancel<" in html
+    assert "Export all 2 holds of case 7" in page(client, url("export_held", store.pk, empty.pk))
     seq = newest(store).seq
     assert (
         "This hold covers no memory yet" not in html

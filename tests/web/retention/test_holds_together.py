@@ -55,7 +55,7 @@ def test_a_selection_is_held_for_one_case_and_released_together(client: Client, 
     holds.place(store.pk, act(), kind=HoldKind.PIN, reason="other", path="/x", case_number="2291")
     holds.place(store.pk, act(), kind=HoldKind.HOLD, reason="other", path="/y", case_number="2292")
     address = url("release_hold", store.pk, Hold.objects.get(memory=first.pk).pk)
-    assert "Release all 4 of case 2291" in page(client, address)
+    assert "Release all 4 holds of case 2291" in page(client, address)
     assert "4 legal holds were released." in post(client, address, {"together": "1", "note": "settled"})
     assert set(Hold.objects.active(act().at).values_list("path", flat=True)) == {"/x", "/y"}
     assert newest(store).command == "release" and newest(store).note == "settled"

@@ -77,11 +77,11 @@ def test_a_run_and_its_entries_say_who_made_or_changed_the_policy(
     item = RunItem.objects.filter(run=(run := ran(store)))[0]
     for address in (url("run", run.pk), url("entry", store.pk, item.seq)):
         html = page(signed_in(bob), address)
-        assert "by the policy Unread" in html and f'href="{url("entry", store.pk, alone.seq)}">made by ' in html
+        assert "by the policy Unread" in html and f'href="{url("entry", store.pk, alone.seq)}">which ' in html
     changed = PolicySettings(name="Unread for long", pattern="/old/", expire_unread_days=91)
     policies.save_policy(store.pk, changed, act()._replace(at=run.started_at), policy_id=saved.pk)
     html = page(client, url("run", run.pk))
-    assert "by the policy Unread for long" in html and ">last changed by " in html
+    assert "by the policy Unread for long" in html and " last changed</a>" in html
     hub = policy(None, "House", keep_entry_days=1)
     with tampering():
         RunItem.objects.filter(pk=item.pk).update(policy=hub.pk)
@@ -105,7 +105,7 @@ def test_a_guard_says_what_is_unusual_and_lets_it_go_on(client: Client, store: M
     some(store, 12)
     run = begun(store)
     html = page(client, url("run", run.pk))
-    assert "12 removals at once are more than usual" in html and "Go on" in html and "/old/0.md" in html
+    assert "12 removals at once are more than usual" in html and "Let the run go on" in html and "/old/0.md" in html
     assert "Nothing has been removed yet" in html and Memory.objects.live().count() == 12
     assert "A run stopped and waits for your decision" in page(client, url("retention", store.pk))
     assert "The run continues." in post(client, "allow_run", run.pk)
@@ -176,7 +176,7 @@ class TestUndo:
             redact_version(store.pk, version.pk, act()._replace(at=timezone.now()))
         html = " ".join(page(client, url("run", run.pk)).split())
         assert "3 memories of this run are still in the trash. Undo brings 1 back to its old path" in html
-        assert "1 of the old paths is taken: something else is there now" in html and "1 has no text any more" in html
+        assert "1 of the old paths is taken: something else is there now" in html and "1 stays in the trash, because its text was redacted." in html
         html = post(client, "undo_run", run.pk)
         assert "1 memory is back. 1 stays in the trash, because something else is at its path now." in html
         assert "1 stays in the trash, because its text was redacted." in html

@@ -37,7 +37,7 @@ def test_one_takes_a_review_and_gives_it_back(caller: Caller, alice: User) -> No
     _, made = two(caller)
     client = signed_in(alice)
     answer = assign(client, made[1], "me", htmx=True).content.decode()
-    assert "Assigned to you" in answer and "Give it back" in answer
+    assert "Assigned to you" in answer and "Assign to no one" in answer
     assert shown(inbox(client, q="is:mine")) == [("/a.md", 1), ("/a.md", 2)]
     assert shown(inbox(client, q="is:unassigned")) == [] == shown(inbox(client, q="-is:mine"))
     assign(client, made[1], "nobody")
