@@ -84,11 +84,11 @@ def over_time(stores: Sequence[str], among: Sequence[Column], now: datetime, lin
 def _decisions(
     stores: Sequence[str], among: Sequence[Column]
 ) -> tuple[list[tuple[str, datetime, str, datetime]], Sequence[Column]]:
-    """Return the decisions since the first day of the columns `among`, and the columns that are not left out.
+    """Return the decisions since the first day of the shown columns, and the shown columns.
 
-    A decision is (version id, time when the version was written, decision, time of the decision). As long as there are
-    more than MOST decisions, the older half of the columns is left out. For a single column, no decisions are returned,
-    because they are not needed.
+    A decision is (version id, time when the version was written, decision, time of the decision). The shown columns are
+    `among`. As long as there are more than MOST decisions, the older half of the columns is left out. For a single
+    column, no decisions are returned, because they are not needed.
     """
     while len(among) > 1:
         first = ids.derived_id(ids.REVIEW, _midnight(among[0].start), bytes(10))

@@ -1,4 +1,4 @@
-"""The charts of a dashboard, with links from their marks and a table for each."""
+"""The charts of a dashboard. A chart has a table, and its bars and points can have links."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -264,7 +264,7 @@ def errors(found: Figures, since: date, links: Links) -> Picture:
 def _by_column(
     counts: Mapping[tuple[date, str], int], among: Sequence[Column], name: Callable[[str], str]
 ) -> Counter[tuple[int, str]]:
-    """Return counts by column number and group; `name` returns the group of a command."""
+    """Return {(column number, group): count}. `counts` is {(day, command): count}; `name` gives a command's group."""
     found: Counter[tuple[int, str]] = Counter()
     for (day, command), count in counts.items():
         if (at := place(day, among)) is not None:

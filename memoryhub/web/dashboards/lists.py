@@ -48,9 +48,9 @@ def memory_lists(store: MemoryStore, lists: Mapping[str, Any]) -> list[Picture]:
 
 
 def lists_of(store: MemoryStore, now: datetime) -> Mapping[str, Any]:
-    """Return the lists of a store's memories, as `figures.lists_of` returns them.
+    """Return the lists of memories for a store's dashboard, in the form that `figures.lists_of` returns.
 
-    The lists of a large store come from a background task.
+    For a large store, return the lists that a background task has stored, or {} if it has not stored any yet.
     """
     if store.memory_count <= figures.SMALL:
         return figures.lists_of(store.pk, now)

@@ -54,8 +54,11 @@ class Tile:
 
 @dataclass(frozen=True, slots=True)
 class _MemoryFacts:
-    """Facts for the map: when each memory was last read, and the ids of the memories that await review. `places` are
-    the paths of the directories in which other memories, without a rectangle of their own, await review."""
+    """Facts for the map: when each memory was last read, and the ids of the memories that await review.
+
+    Some memories have no rectangle of their own. `places` are the paths of the directories in which such memories
+    await review.
+    """
 
     read: Mapping[str, datetime | None]
     waiting: frozenset[str]

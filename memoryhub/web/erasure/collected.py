@@ -113,7 +113,7 @@ def _places(part: Part, user: User) -> Iterator[bytes]:
 
 
 def _remember(part: Part, told: JsonRow) -> None:
-    """Add the place `told` to `part`."""
+    """Add to `part` the place that the row `told` describes."""
     versions: Any = told.get("versions", ())
     if versions and isinstance(memory := told["memory"], str):
         part.memories.setdefault(memory, set()).update(version["number"] for version in versions)
@@ -130,7 +130,7 @@ def _has(text: str, terms: Sequence[str]) -> bool:
 
 
 def _cut(text: str, terms: Sequence[str]) -> str:
-    """Return a line of a text, or the part around the first of the `terms` if the line is long."""
+    """Return the line `text`. If it is long, return only the part around the first place with one of the `terms`."""
     at = max(0, min(place for term in terms if (place := text.find(term)) >= 0) - AROUND)
     return ("…" if at else "") + text[at : at + 2 * AROUND] + ("…" if at + 2 * AROUND < len(text) else "")
 
@@ -142,7 +142,7 @@ def _elsewhere(part: Part, asked: Asked, user: User) -> Iterator[bytes]:
 
 
 def _reads(part: Part) -> Iterator[bytes]:
-    """Yield lines about who read a version with one of the texts."""
+    """Yield a JSON line for each answer that showed a version with one of the texts: who read it, and when."""
     for ids in in_parts(sorted(part.memories)):
         for memory in Memory.objects.among(part.store.pk, ids).order_by("path"):
             for numbers in in_parts(sorted(part.memories[memory.pk]), VERSIONS):

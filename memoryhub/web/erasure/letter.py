@@ -49,8 +49,8 @@ class Row:
 
     @property
     def left(self) -> Sequence[str]:
-        """Return marks for the spellings that were left in the store. The receipt does not contain the spellings
-        themselves."""
+        """Return the marks of the spellings that were left in the store. A mark is a signature that the receipt
+        contains in place of a spelling."""
         return [one["mark"] for one in self.receipt.content.get("spellings", {}).get("left", ())]
 
     @property
@@ -148,7 +148,8 @@ def _row(store: MemoryStore, receipt: Receipt, texts: Sequence[str]) -> Row:
 
 
 def _memories(receipt: Receipt, entry: AuditEntry | None) -> list[Memory]:
-    """Return the memories to read after an erasure, sorted by path; none without an `entry`."""
+    """Return the memories that an admin should read after an erasure: live memories by path, then those in the trash.
+    If `entry` is None, return []."""
     if entry is None:
         return []
     newest = told_of(entry.input).get("newest", ())

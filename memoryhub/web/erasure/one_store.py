@@ -1,4 +1,4 @@
-"""Lists every place of a store that contains some texts.
+"""The page that lists every place in a store that contains one of the typed texts.
 
 The texts are passed between pages only in request bodies, and browsers must not cache the responses.
 """

@@ -141,7 +141,7 @@ JSON = frozenset({"input", "message", "metadata", "path_rules"})
 def groups(store_id: str, found: Found, terms: Sequence[str], user: User, *, most: int = FEW) -> list[Group]:
     """Return the places by kind in the order of TITLES, with rows for at most `most` of each kind.
 
-    A saved view that another person has not shared has no excerpt.
+    A place in a saved view gets no excerpt if the view belongs to another person than `user` and is not shared.
     """
     heads = _heads(store_id, found)
     sorted_out: dict[str, list[Hit]] = {name: [] for name in TITLES}

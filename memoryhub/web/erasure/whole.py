@@ -53,7 +53,7 @@ class RemoveForm(NoteForm):
 @in_store(Role.ADMIN)
 def remove(request: Request, store: MemoryStore) -> HttpResponse:
     """Show the memories with the ids `id` (in the URL or the form), which will be removed permanently. On POST, remove
-    them if the person has typed the name.
+    them if the person has typed the name of the memory, or of the store for several memories.
 
     If none of the memories exists, redirect to the trash.
     """

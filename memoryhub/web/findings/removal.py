@@ -45,8 +45,8 @@ MOST_ALSO, MOST_ENTRIES = 5, 500
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_store(Role.CURATOR)
 def take_out(request: Request, store: MemoryStore, finding_id: str) -> HttpResponse:
-    """Show the new version, and who has read the lines. A POST with the digest of the preview applies the chosen
-    changes."""
+    """Show the memory without the lines of the finding, and who has read these lines. A POST with the digest of this
+    preview removes the lines and makes the other chosen changes."""
     finding = Finding.objects.of_store(store.pk).filter(pk=finding_id, in_path=False).first()
     if finding is None:
         raise Http404
@@ -112,7 +112,7 @@ def _take_out(request: Request, item: Item, taken: TakeOut, asked: Asked) -> Don
 
 
 def _diff(taken: TakeOut, store_id: str) -> Diff:
-    """Return the diff of the finding's memory, with values masked."""
+    """Return the diff between the memory's current text and the text without the removed lines, with values masked."""
     cover = masking.cover_of(store_id, taken.change.memory)
     # masked before lines are removed: the rest of a value might not be recognised
     now = masking.masked(content_of(store_id, taken.change.now) or "", cover)
@@ -159,7 +159,10 @@ class AlsoWritten:
 
 
 def _also_written(item: Item) -> AlsoWritten | None:
-    """Return the other memories that the session of a finding wrote, or None if there are none."""
+    """Return the newest versions that the session of a finding wrote in other memories, without reverted versions.
+
+    Return None if there are none. Only the last MOST_ENTRIES entries of the session are examined.
+    """
     if item.entry is None or item.entry.session is None:
         return None
     entries = AuditEntry.objects.of_chain(item.store.pk).of_session(item.entry.session).newest()

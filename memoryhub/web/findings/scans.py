@@ -110,7 +110,7 @@ def _started(request: Request, store: MemoryStore) -> HttpResponse:
 @require_safe
 @in_store(Role.ADMIN)
 def scan(request: Request, store: MemoryStore, scan_id: str) -> HttpResponse:
-    """Show one scan; htmx polls the fragment that changes while it runs."""
+    """Show one scan. While the scan runs, htmx polls the part of the page that changes."""
     shown = Shown.of(_scan_of(store, scan_id))
     is_part = bool(getattr(request, "htmx", False)) and not request.htmx.history_restore_request
     template = "findings/_scan.html" if is_part else "findings/scan.html"

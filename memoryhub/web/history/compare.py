@@ -1,4 +1,4 @@
-"""The comparison of two versions of a memory, or of the changes that a person has not approved yet."""
+"""The page that compares two versions of a memory, or the last approved version with a newer one."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -158,8 +158,8 @@ def compare(request: Request, store: MemoryStore, memory_id: str) -> HttpRespons
 
 
 def _ticks(count: int) -> list[float]:
-    """Return the positions of the versions in their row, in per cent. Return [] if there are fewer than two versions,
-    or more than MOST_TICKS."""
+    """Return the positions of the ticks on the slider, one for each of `count` versions, in per cent of its width.
+    Return [] if there are fewer than two versions, or more than MOST_TICKS."""
     return [round(100 * number / (count - 1), 2) for number in range(count)] if 1 < count <= MOST_TICKS else []
 
 

@@ -90,8 +90,10 @@ def page(request: Request) -> HttpResponse:
 @csrf_exempt
 @require_http_methods(["GET", "HEAD", "POST"])
 def end(request: Request, token: str) -> HttpResponse:
-    """Unsubscribe a person from one kind of messages. The token is enough without a sign-in, because a mail program may
-    send the POST itself (RFC 8058)."""
+    """Ask whether to unsubscribe a person from one kind of messages. On POST, unsubscribe the person.
+
+    The token is enough without a sign-in, because a mail program may send the POST itself (RFC 8058).
+    """
     found = choices.ended_by(token)
     if found is None:
         return render(request, "mail/end.html", status=404)

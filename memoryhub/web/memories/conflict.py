@@ -95,8 +95,8 @@ def merge_page(memory: Memory, sent: EditForm, conflict: Conflict) -> MergePage:
 def unfinished(memory: Memory, sent: EditForm, typed: dict[str, str]) -> MergePage | None:
     """Return the conflict page again if the submitted form does not finish the merge, else None.
 
-    `typed` is the form data: `conflict-1` and so on name the chosen sides, `do` is the pressed button. One button saves
-    a text that still has conflicts.
+    `typed` is the form data: `conflict-1` and so on name the chosen sides, `do` is the pressed button. The button
+    `save-marked` saves the text even if it still has conflicts.
     """
     given = sent.cleaned_data
     if not given["mark"] or typed.get("do") == "save-marked":
@@ -187,7 +187,7 @@ def _open_ends(merged: merging.Merge) -> str:
 
 
 def _chosen(found: merging.Merge, typed: dict[str, str], theirs: MemoryVersion | None, given: Mapping[str, Any]) -> str:
-    """Return the text in which the conflicts with a chosen side are resolved."""
+    """Return the text with a conflict resolved if the person chose a side for it. The other conflicts stay marked."""
     numbers = count(1)
     chosen = ""
 

@@ -56,7 +56,7 @@ class Column:
 
     @property
     def when(self) -> str:
-        """Return the column's moment in words, or words for its entry if the entry was removed."""
+        """Return the time of the column's newest entry, or the number of this entry if it was removed."""
         if self.at is None:
             return _("entry %(seq)s") % {"seq": number(self.seq)}
         return date_format(timezone.localtime(self.at), "j M Y H:i")
@@ -249,7 +249,7 @@ def _add_findings(memory: Memory, scale: Scale, columns: Sequence[Column]) -> No
 
 
 def _placed(memory: Memory, scale: Scale, marks: Sequence[Column]) -> Sequence[Column]:
-    """Return the marks with their position, moment and address set."""
+    """Set the position, time and URL of each mark, and return the marks."""
     entries = AuditEntry.objects.of_chain(memory.store_id).of_seqs(mark.seq for mark in marks)
     moments = dict(entries.values_list("seq", "at"))
     for mark in marks:

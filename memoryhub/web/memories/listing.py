@@ -84,7 +84,7 @@ def memory_item(memory: Memory, marks: Marks, imported: Origin | None = None) ->
     """Return a memory as an item of its directory's list.
 
     If the newest version was imported, `imported` is its author. If the memory was not queried with
-    `with_last_change()`, `changed_seq` is None, and without `imported` so is `changed_by`.
+    `with_last_change()`, `changed_seq` is None; `changed_by` is also None, unless `imported` is given.
     """
     return Item(
         key=_MEMORY + memory.name,

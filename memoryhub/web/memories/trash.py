@@ -215,7 +215,8 @@ def _marked(page: Page) -> Page:
 def _first_lines(memories: Sequence[Memory]) -> dict[str, str]:
     """Return {text id: first non-empty line, masked} for these memories.
 
-    A memory with which the texts would have more than MOST_BYTES in total, and all memories after it, are left out.
+    The memories are read in order. If a text would raise the total above MOST_BYTES, its memory and all later ones are
+    left out.
     """
     ids, left = [], MOST_BYTES
     for memory in memories:

@@ -63,7 +63,7 @@ def page(request: Request, store: MemoryStore, path: str) -> HttpResponse:
 @require_safe
 @in_store(Role.VIEWER)
 def children(request: Request, store: MemoryStore, path: str) -> HttpResponse:
-    """Answer with one page of a directory's lines in the tree. Without htmx, redirect to the directory."""
+    """Answer with one page of a directory's children, as HTML for the tree. Without htmx, redirect to the directory."""
     directory = _find(store, path)
     if not request.htmx:
         return redirect(addresses.of_directory(store.id, directory.path))

@@ -224,8 +224,9 @@ def limited(rows: Sequence[Mapping[str, Any]], saved: Sequence[PathRule]) -> str
 def rearranged(rows: list[Row], act: str, saved: Sequence[PathRule] = ()) -> tuple[list[Row], int]:
     """Return the rows after an act, and the index of the row that gets the focus.
 
-    The act is `add`, `up-N`, `down-N`, `remove-N` or `example-NAME`. N is an index from 0, NAME one of EXAMPLES. An
-    example replaces the only row if the person has not changed it.
+    The act is `add`, `up-N`, `down-N`, `remove-N` or `example-NAME`. N is an index from 0, NAME one of EXAMPLES. The
+    rows of an example are added at the end. If nothing is `saved` and the only row is unchanged, they replace it. If
+    `limited` returns an agent or key, they replace the first row and name this agent or key.
     """
     name, _dash, text = act.partition("-")
     if name == "example" and not saved and [{**row, "verbs": sorted(row["verbs"])} for row in rows] == [UNTOUCHED]:

@@ -1,4 +1,4 @@
-"""The conditions of path rules that past changes by agents have met, for a replay."""
+"""Finds, for a replay, which conditions of path rules were met by past changes of agents."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -48,8 +48,8 @@ class Past:
     """Knows which conditions past changes meet.
 
     If there are too many texts to compare, those of versions with a seq up to `cut_at` are not compared; otherwise,
-    `cut_at` is 0. Authors, approvals, findings and the age of an agent are the current ones. A refused change, except
-    an `insert`, counts as one that removed lines and changed protected lines.
+    `cut_at` is 0. Authors, approvals, findings and the age of an agent are taken as they are now. A refused change,
+    except an `insert`, counts as one that removed lines and changed protected lines.
     """
 
     def __init__(

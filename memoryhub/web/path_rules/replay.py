@@ -43,8 +43,8 @@ class Outcome(NamedTuple):
 
 @dataclass(slots=True)
 class Group:
-    """The calls of one agent to which one rule would apply: it would refuse them, hold them back, or hide the memory
-    from them."""
+    """The calls of one agent that one rule would affect: it would refuse them, hold them back, or hide the memory from
+    them."""
 
     number: int  # the number of the rule, from 1
     agent: str
@@ -132,7 +132,7 @@ def replay(store_id: str, rules: PathRules, now: datetime) -> Replay:
 
 
 def _left_from(store_id: str, since: datetime) -> datetime | None:
-    """Return the time of the oldest remaining entry, or None if no entry since `since` was removed."""
+    """If entries from after `since` were removed, return the time of the oldest remaining entry; else None."""
     if removed_history.start_of(store_id) is None:
         return None
     first = AuditEntry.objects.of_chain(store_id).oldest().values_list("at", flat=True).first()

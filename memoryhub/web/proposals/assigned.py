@@ -11,7 +11,8 @@ from memoryhub.web.common.filters.marks import MarkFilter
 
 
 def assigned_as(found: ProposalQuerySet, stores: Collection[str], marks: MarkFilter) -> ProposalQuerySet:
-    """Return the proposals of some stores that match a filter's conditions about the assigned person."""
+    """Return those of the proposals `found`, all in `stores`, that match the filter's conditions about the assigned
+    person."""
     assigned = assignments.standing_of_proposals(*stores).values("pk")
     means = {MINE: Q(pk__in=assigned.filter(assigned_to=marks.user)), UNASSIGNED: ~Q(pk__in=assigned)}
     for mark, condition in means.items():

@@ -22,8 +22,8 @@ MOST_OTHERS = 20
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A rule that held changes back: its number and its sentence at that time, and the number of memories whose changes
-    it held back."""
+    """A rule that held changes back, with the number and the sentence that it had then. `count` is the number of
+    memories whose changes it held back."""
 
     number: int
     sentence: str

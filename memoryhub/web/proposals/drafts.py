@@ -23,7 +23,7 @@ _PLACE = re.compile(r"(\w{1,40}):(\w{0,40}):(\d{1,9}):(old|new):(\d{1,9})", re.A
 
 
 def name_of(place: Place) -> str:
-    """Return a place as a text, for the names and values of form fields."""
+    """Return the place of a comment as a text, for the names and values of form fields."""
     return f"{place.change}:{place.base}:{place.number}:{'old' if place.is_old else 'new'}:{place.line}"
 
 

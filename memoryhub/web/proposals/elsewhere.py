@@ -96,7 +96,7 @@ def page(request: Request, store: MemoryStore, number: int) -> HttpResponse:
 def _new_lines(plan: Plan) -> tuple[Sequence[Where], Lines, bool]:
     """Return the positions of the new lines, the lines, and whether there are more than MOST_LINES new lines.
 
-    The key of a line is the index of its position.
+    In the returned Lines, the key of a line is the index of its position.
     """
     ids = {state.text for change in plan.changes for state in (change.now, offered(change)) if state.text}
     texts = MemoryText.objects.contents(plan.store, ids) if ids else {}

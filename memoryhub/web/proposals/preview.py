@@ -53,7 +53,7 @@ class Row:
     row: plan_rows.Row
     outline: Outline
     found: Sequence[Found]
-    outcome: str = ""  # what a decision did: `merged`, `part`, `left`, or `there` (the memory had the change already)
+    outcome: str = ""  # after a decision: `merged`, `edited`, `part`, `left`, or `there` (the memory already had it)
     heads: Heads | None = None  # makes the HTML above each hunk
     may_edit: bool = False  # whether the page shows the whole text
     editor: Editor | None = None

@@ -323,7 +323,8 @@ def _with_gone(store: MemoryStore, rows: Sequence[Row]) -> list[Row]:
 
 
 def _with_outcomes(rows: Sequence[Row], details: Mapping[str, Any], was: Proposed) -> list[Row]:
-    """Return the rows of a decided proposal with the outcome of each change, if `details` has it."""
+    """Return the rows of a decided proposal, with the outcome of each change if the entry's input `details` has the
+    outcomes."""
     if not (isinstance(details.get("merged"), list) and isinstance(details.get("refused"), list)):
         return list(rows)
     outcome = dict.fromkeys(details["merged"], "merged") | dict.fromkeys(details["refused"], "left")

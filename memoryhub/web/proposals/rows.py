@@ -58,7 +58,7 @@ class Row:
 
     @property
     def piece(self) -> int:
-        """Return the number from which this proposal's comparisons are counted on a page with several proposals."""
+        """Return the number of this proposal's first comparison on a page that numbers those of several proposals."""
         return 1 + MOST_CHANGES * (1 + self.proposal.number % 900)
 
     @property

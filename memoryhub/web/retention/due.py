@@ -86,9 +86,9 @@ def kept_by(memory: Memory, saved: Sequence[Policy], found: Holds, now: datetime
 
 
 def over(store_id: str, memory_id: str, path: str, now: datetime) -> list[Hold]:
-    """Return a legal hold and then a pin that cover a memory or a path, each only if there is one.
+    """Return the holds that cover a memory or a path: at most one legal hold, followed by at most one pin.
 
-    If several legal holds cover it, only one is returned: one that freezes the text, if there is such a hold.
+    If several legal holds cover it, one that freezes the text is preferred.
     """
     return _over(holds.holds_of(store_id, now), memory_id, path)
 

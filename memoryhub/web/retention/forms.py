@@ -44,7 +44,7 @@ HELP = {
 
 
 class PolicyForm(forms.Form):
-    """The fields of a policy; a rule's number applies only if its checkbox `use_…` is ticked."""
+    """The fields of a policy. A rule's number of days or versions counts only if its checkbox `use_…` is ticked."""
 
     name = forms.CharField(
         label=_("Name"), max_length=100, help_text=_("The name of the policy in the audit and in the list of runs.")

@@ -19,7 +19,7 @@ from memoryhub.web.retention.holds import row_of
 def page(request: Request, store: MemoryStore, hold_id: str) -> HttpResponse:
     """Show what would be exported; on POST, audit the export and send it.
 
-    With `together` in the form, export everything under the holds of the case.
+    With `together` in the form, everything under all legal holds with the same case number is exported.
     """
     hold = Hold.objects.of_store(store.pk).legal().filter(pk=hold_id).select_related("owner").first()
     if hold is None:

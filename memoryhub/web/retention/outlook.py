@@ -129,8 +129,8 @@ def outlook(
     `since` until `at` would remove.
 
     The runs apply the policies `tried`, or the saved policies if `tried` is None. `against_saved` adds the difference
-    from the saved policies. `weeks` adds the charts and the memories that expire next; with `policy`, the id
-    of a policy, only those that this policy will expire.
+    from the saved policies. `weeks` adds the charts and the memories that expire next. With `policy`, the id
+    of a policy, these memories are only those that this policy will expire.
     """
     held: set[str] = set()
     approved: set[str] = set()

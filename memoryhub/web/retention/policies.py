@@ -132,7 +132,7 @@ def _save(
 def _second(
     request: Request, store: MemoryStore | None, settings: PolicySettings, what: str, more: Words
 ) -> HttpResponse | None:
-    """Return the page that asks for a proof or for a second person, or None if the policy may be changed now."""
+    """Return the page that asks for the password or for a second person; None if the policy may be changed now."""
     does = sentences.sentences(settings.as_policy(store.pk if store else None, ""))
     paused = [(_("State"), _("Paused"))] if settings.paused else []
     words = [

@@ -38,7 +38,7 @@ _PART = 500
 @require_safe
 @in_store(Role.ADMIN)
 def page(request: Request, store: MemoryStore) -> HttpResponse:
-    """Rehearse a run now, or as many days from now as `days` in the URL says."""
+    """Show what a run would remove now, or in as many days as `days` in the URL says."""
     days = _days(request.GET.get("days", ""))
     now = timezone.now()
     at, weeks = now + timedelta(days=days), not days and store.memory_count <= AT_ONCE
@@ -86,7 +86,8 @@ def weeks_url(store: MemoryStore, draft: str = "") -> str:
 def export(request: Request, store: MemoryStore) -> HttpResponse:
     """Download all items of a rehearsal. The download is audited first.
 
-    If the form has a draft, the draft replaces the policy with the id `policy`.
+    If the form has a draft of a policy, the rehearsal uses the draft in place of a saved policy. The form field
+    `policy` is the id of this saved policy; without an id, the draft is added to the saved policies.
     """
     form = request.POST.get("format") if request.POST.get("format") in FORMATS else "csv"
     days, draft = _days(request.POST.get("days", "")), drafted(request.POST.dict())

@@ -50,7 +50,10 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """When the policies are applied next (None before the first time), the last run, and a run that awaits approval."""
+    """When the policies are applied next, the last run, and a run that awaits approval.
+
+    `next` is None if the policies were never applied yet.
+    """
 
     next: datetime | None
     last: runs_rows.Summary | None

@@ -37,7 +37,7 @@ def _expires(policy: Policy) -> bool:
 
 
 def _trash(policy: Policy) -> str:
-    """Return a sentence on a policy that expires no memories: when it removes memories from the trash permanently."""
+    """Return a sentence for a policy that expires no memories: after how long it removes memories in the trash."""
     said = _(
         "If another policy, or this policy before its change, moved a memory to the trash, the memory is removed "
         "permanently after %(days)s there."

@@ -289,8 +289,8 @@ def words_of(verb: Verb, version: MemoryVersion, done: decisions.Done | None) ->
 def with_links(
     store_id: str, said: str, seq: int, verb: Verb, back: str, memory_id: str = "", *, is_flagged: bool = False
 ) -> str:
-    """Return a message with links to the audit entry `seq` and, if possible, to the undo of the decision. The undo
-    leads back to `back`.
+    """Return a message with links to the audit entry `seq` and, if possible, to the undo of the decision. After
+    the undo, the person returns to the URL `back`.
 
     For a flag, a further link leads to the flag of `memory_id`, or to all flagged memories if `memory_id` is empty.
     """

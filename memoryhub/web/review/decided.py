@@ -82,7 +82,7 @@ class Decided:
 
     @property
     def words(self) -> str:
-        """Return words for the decision, for the label of the button that undoes it."""
+        """Return words that describe the decision. The label of its undo button contains them."""
         what = self.first.path or self.rows[0].words or ""
         return f"{self.verb.badge}, {what}" if self.verb else what
 

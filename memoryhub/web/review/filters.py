@@ -81,7 +81,7 @@ class Wanted:
 
     @property
     def looks_at_rows(self) -> bool:
-        """Return whether the matching versions can only be determined by checking each one."""
+        """Return whether each version must be checked to find those that match."""
         excludes = self.excluded or self.other_memories
         return any((self.author, self.path, self.start, self.end, self.words, not self.marks.is_empty, excludes))
 

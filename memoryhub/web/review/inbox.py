@@ -116,7 +116,7 @@ def visible_stores(user: User) -> list[str]:
 
 
 def _found(request: Request, wanted: Filter, stores: Sequence[str]) -> tuple[Page, str]:
-    """Return a page of rows, and the ids of the worst rows, separated by commas.
+    """Return a page of rows, and the ids of the worst rows (see `worst`), separated by commas.
 
     If the order of the filter is WORST, the first page begins with the worst rows. Later pages leave these rows out:
     each page passes the ids on to the next page, in the parameter `first`.

@@ -48,7 +48,7 @@ def parts_of(chosen: Sequence[str], verb: Verb, user: User) -> list[Part]:
     """Return the versions of `chosen` (ids) that the person may decide about, as one Part for each store.
 
     A flag covers versions in any state, other decisions only versions that await review. Raise PermissionDenied if
-    the person sees such versions in `chosen` but may not decide in any of their stores.
+    `chosen` has such versions that the person sees, but the person may decide in none of the stores of these versions.
     """
     found = MemoryVersion.objects.filter(pk__in=chosen)
     if not user.is_superuser:

@@ -22,7 +22,8 @@ def number_in(form: QueryDict, name: str) -> int:
 
 
 def group_in(form: QueryDict) -> str:
-    """Return the group of the entries of all requests: the group that the form passes on, or a new one."""
+    """Return the group id that the entries of all requests have in common. The form passes it on from one request to
+    the next; if the form has no valid id, return a new one."""
     try:
         return signing.Signer(salt=_SALT).unsign(form.get("group", ""))
     except signing.BadSignature:

@@ -1,7 +1,7 @@
 """Pages of the versions that await review, from several stores. A page scans a limited number of versions.
 
-The versions of one store are in the order of their entries. The versions of several stores are merged by time. A place
-between two pages is written as the last passed version of each store.
+The versions of one store are in the order of their entries. The versions of several stores are merged by time. The
+place where a page begins is written as versions: for each store, the last version that earlier pages have passed.
 """
 
 import re
@@ -59,7 +59,7 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page of versions, and of rows such as proposals among them, in order."""
+    """A page of versions in order. Other rows, such as proposals, can be among the versions."""
 
     rows: Sequence[Row]
     next: str | None  # where the next page begins, or None at the end
@@ -229,8 +229,11 @@ class _Stream:
         self.by_path = self.seqs is None and self._has_few_at_path()
 
     def _of_rare_author(self) -> list[int] | None:
-        """Return the seqs of the author's entries. Return None if there are more than RARE, if the filter names no
-        author, or if it names a memory or a session, whose own index finds the versions."""
+        """Return the seqs of the author's entries. Return None if there are more than RARE, or if the filter names no
+        author.
+
+        Return None also if the filter names a memory or a session, because another index then finds the versions.
+        """
         if self.wanted.author is None or self.wanted.memory is not None or self.wanted.session is not None:
             return None
         entries = AuditEntry.objects.of_chain(self.store).by_author(self.wanted.author).between(self.low, self.high)

@@ -22,7 +22,7 @@ Key = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The current version of a live memory, an old one, or the last one of a deleted memory.
+    """A version: the current version of a live memory, an old version, or the last version of a deleted memory.
 
     `is_candidate` is False if the row is not searched.
     """

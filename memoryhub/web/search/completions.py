@@ -140,8 +140,8 @@ def _values(user: User, key: str, typed: str, store_id: str) -> Iterable[tuple[s
 
 
 def _stores(user: User, words: Sequence[str]) -> list[tuple[str, str]]:
-    """Return (value, name) of the stores whose names contain the typed words. The value is the name. If several stores
-    have the same name, it is the id."""
+    """Return (value, name) of the stores whose names contain the typed words. The value is the store's name, or the
+    store's id if several of these stores have the same name."""
     found = names.stores(user, words, MOST_NAMES)
     alike = [name for _id, name in found]
     hub = [(HUB, _("The hub itself"))] if user.is_superuser and names.has_words(HUB, words) else []

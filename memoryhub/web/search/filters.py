@@ -42,7 +42,7 @@ class Query(KeyValues):
 
     @classmethod
     def takes(cls, word: Word) -> bool:
-        """Return True for every word: a word that only looks like a filter (`http://…`) is searched for, too."""
+        """Return True: no word needs a key. A word that only looks like a filter (`http://…`) is searched for."""
         return True
 
     @classmethod

@@ -206,7 +206,8 @@ def _rows(wanted: Wanted, stores: Sequence[str], place: Place) -> Iterator[tuple
 
 
 def _index(kinds: Sequence[str], kind: str) -> int:
-    """Return the position of a kind in `kinds`, or of the next kind that is searched."""
+    """Return the position of `kind` in `kinds`. If `kinds` does not have it, return the position of the next kind in
+    the order LIVE, OLD, TRASH; after the last kind, return the length of `kinds`."""
     order = (LIVE, OLD, TRASH)
     return next((at for at, one in enumerate(kinds) if order.index(one) >= order.index(kind)), len(kinds))
 
@@ -235,8 +236,8 @@ def _looked_at(wanted: Wanted, store: str, rows: Sequence[Row]) -> Iterator[tupl
 
 
 def _texts(store: str, rows: Sequence[Row], masked: bool) -> dict[str, str]:
-    """Return {text id: text} of the first rows, at most BATCH_ROWS rows. Their texts have at most BATCH_BYTES in total,
-    or the first text alone has more."""
+    """Return {text id: text} of the first of `rows`: at most BATCH_ROWS rows, with at most BATCH_BYTES of texts in
+    total. The text of the first row is returned even if it is larger."""
     ids: list[str] = []
     size = 0
     for row in rows[:BATCH_ROWS]:

@@ -113,8 +113,8 @@ def _found(user: User, query: Query, parameters: Mapping[str, str], *, goes_on_b
 
 
 def _unknown(query: Query, stores: Sequence[str]) -> Unknown | None:
-    """Return an unknown author in a filter, with a query that has a similar name in its place. Return None if all
-    authors are known."""
+    """If a filter names an unknown author, return the author, with a query that names a similar known author instead
+    (if there is none, the query has no such filter). If all authors are known, return None."""
     found = unknown_author(query.values, stores)
     return found and replace(found, query=query.query(**{found.key: found.near}))
 

@@ -18,10 +18,11 @@ from memoryhub.web.sessions.calls import stores_of
 @signed_in
 @require_safe
 def compare_sessions(request: Request) -> HttpResponse:
-    """Redirect to the changes between the ends of two sessions (`session`, twice) in one memory store (`store`).
+    """Redirect to the changes in one memory store between the ends of two sessions.
 
-    Without `store`, the only store with entries of both sessions is used. If there are several such stores, the page
-    lists them. If no comparison is possible, the page says why.
+    The URL names the sessions (`session`, twice) and the memory store (`store`). Without `store`, the only store with
+    entries of both sessions is used. If there are several such stores, the page lists them. If no comparison is
+    possible, the page says why.
     """
     user, ticked = person(request), list(dict.fromkeys(request.GET.getlist("session")))
     sessions = list(Session.objects.filter(pk__in=ticked)) if len(ticked) == 2 else []

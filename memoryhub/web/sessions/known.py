@@ -137,7 +137,7 @@ class _Seen:
     store: MemoryStore
     calls: Mapping[str, Sequence[_Call]]  # by version id, newest first
     looked: Sequence[str]  # the version ids to consider
-    versions: Mapping[str, MemoryVersion]  # those of these versions that still exist
+    versions: Mapping[str, MemoryVersion]  # by version id; removed versions are left out
     totals: Mapping[str, int]  # the line counts of the versions
     cut: bool  # there may be more versions
 
@@ -165,7 +165,10 @@ def _seen(session: Session, store: MemoryStore, moment: Moment) -> _Seen:
 
 
 def _known(seen: Iterable[_Seen], counts: Callable[[str, int, datetime], bool]) -> Known:
-    """Return the versions that a session knew from the calls for which `counts(chain, seq, time)` is True."""
+    """Return the versions that a session knew from some of its calls.
+
+    `counts(chain, seq, time)` returns whether a call is one of these calls.
+    """
     pieces: list[Piece] = []
     more, gone = False, 0
     for of_store in seen:

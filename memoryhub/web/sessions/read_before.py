@@ -22,7 +22,7 @@ class Read:
 
 @dataclass(slots=True)
 class Reads:
-    """The reads of sessions in one store before their writes. Each version is loaded only once."""
+    """Finds what a session had read in one store before one of its entries. Each version is loaded only once."""
 
     store: str
     versions: dict[str, MemoryVersion] = field(default_factory=dict)

@@ -59,7 +59,7 @@ class Arose:
 
 @dataclass(frozen=True, slots=True)
 class CallInWords:
-    """A call in words, with the findings that arose in it, what the session knew before, and the undo of its writes."""
+    """A call in words, with the findings in its version, what the session knew before the call, and the call's undo."""
 
     call: Call
     words: str
@@ -74,14 +74,14 @@ class CallInWords:
 
     @property
     def shows_decision(self) -> bool:
-        """Return whether to show the last decision about the version: there is one, and it is not a part of the shown
-        undo."""
+        """Return whether to show the last decision about the version: there must be one, and the shown undo must not
+        have made it."""
         decided = self.call.decided
         return decided is not None and not (self.was_undone and self.undone and decided.seq == self.undone.entry.seq)
 
     @property
     def was_undone(self) -> bool:
-        """Return whether the call was undone other than by a decision about its version."""
+        """Return whether an undo took back the call. A decision that only reverts the call's version does not count."""
         return self.undone is not None and self.undone.entry.command != "revert"
 
     @property

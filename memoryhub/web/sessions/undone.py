@@ -75,15 +75,19 @@ def _undone_in(session: Session, store: MemoryStore) -> UndoneThere | None:
 
 
 def _left_nothing(undo: AuditEntry, acts: AuditEntryQuerySet) -> bool:
-    """Return whether the `undo` of a session left out no memory, and the session has written nothing since. `acts` are
-    the writes of the session."""
+    """Return whether the `undo` of a session kept no memory as it was, and the session has written nothing after it.
+
+    `acts` are the writes of the session.
+    """
     # a write that the session took back itself then counts as undone, too
     return told_in(undo).get("kept") == [] and not acts.filter(seq__gt=undo.seq).exists()
 
 
 def _brought_back(store: MemoryStore, undos: Mapping[int, int]) -> int | None:
-    """Return the seq of the newest entry after which a live memory has a text from between the session's writes and
-    their undo; None if there is none. `undos` is {seq of a write: seq of its undo}."""
+    """Return the seq of the newest entry that brought back a text that an undo of the session had removed.
+
+    Return None if no memory has such a text now. `undos` is {seq of a write: seq of its undo}.
+    """
     spans: dict[str, tuple[int, int]] = {}  # {memory: (seq of its first write, seq of its last undo)}
     for memory, seq in _rows(MemoryVersion.objects.filter(store_id=store.pk), "seq", undos, "memory_id", "seq"):
         first, undo = spans.get(memory, (seq, 0))
@@ -98,9 +102,10 @@ def _brought_back(store: MemoryStore, undos: Mapping[int, int]) -> int | None:
 
 
 def _back_in(steps: Sequence[tuple[int, str | None]], first: int, undo: int) -> int | None:
-    """Return the seq of the step since which a memory has a text again that it had from `first` until `undo`.
+    """Return the seq of the version that brought back a text that an undo had removed; None if no such text is back.
 
-    `steps` are the (seq, hash of the text or None) of its versions.
+    `steps` are (seq, hash of the text or None) for each version of one memory. The seq `first` is that of the memory's
+    first undone write, `undo` that of its last undo.
     """
     others = {text for seq, text in steps if seq < first or seq == undo}
     written = {text for seq, text in steps if first <= seq < undo} - others - {None}

@@ -63,8 +63,10 @@ class Page:
 
     @property
     def has_full(self) -> bool:
-        """Return whether the page has a column for `full`. It has one if the person is an admin of one of the
-        stores."""
+        """Return whether the page has a column for the fullest meter of each store (`Row.full`).
+
+        It has this column if the person is an admin of one of the stores.
+        """
         return any(row.role == Role.ADMIN for row in self.rows)
 
 

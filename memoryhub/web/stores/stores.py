@@ -76,8 +76,11 @@ def edit(request: Request, store: MemoryStore) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_store(Role.ADMIN)
 def archive(request: Request, store: MemoryStore) -> HttpResponse:
-    """Archive an active store or reactivate an archived one, after its name was typed. The form field `archived` holds
-    the action that the page offered, so that two people who confirm the same page do not undo each other's act."""
+    """Archive an active store or reactivate an archived one, after its name was typed.
+
+    The form field `archived` says which of the two the page offered. If two people confirm the same page, the second
+    one therefore does not undo what the first one did.
+    """
     form = NameTypedForm(store, request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         archived = request.POST.get("archived") == "yes"

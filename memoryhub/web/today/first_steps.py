@@ -82,7 +82,7 @@ def _steps(stores: Sequence[str], at: datetime, *, invited: bool, reviewed: bool
 def _connect(stores: Sequence[str], at: datetime, *, wrote: bool) -> Step:
     """Return the step for connecting an agent.
 
-    The step is done if an agent `wrote`. If there is a usable key, a first call by an agent is enough.
+    The step is done if an agent `wrote`. While a usable key exists, any call of an agent is enough.
     """
     title = _("Connect an agent")
     of_agents = Key.objects.exclude(pk__in=Key.objects.of_hub())

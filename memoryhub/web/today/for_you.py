@@ -39,8 +39,8 @@ class NoticeRow:
 
 @dataclass(frozen=True, slots=True)
 class AboutFlag:
-    """The newest decision about a memory that a person flagged. `flag` is the id of the person's flag, which is a
-    review."""
+    """The newest decision about a memory that a person flagged. `flag` is the id of the `Review` with which the person
+    flagged it."""
 
     decision: Review
     flag: str

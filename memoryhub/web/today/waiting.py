@@ -111,7 +111,7 @@ def waiting(stores: Sequence[str], user: User) -> Waiting:
 
 
 def _newest(stores: Sequence[MemoryStore], groups: Sequence[Group]) -> Group | None:
-    """Return the group with the newest version of these stores, or None. It may be one of `groups`."""
+    """Return the group with the newest unreviewed version in these stores, or None. It may be one of `groups`."""
     unreviewed = MemoryVersion.objects.filter(store_id=OuterRef("pk")).unreviewed().order_by("-seq")
     begun = MemoryStore.objects.filter(pk__in=[store.pk for store in stores])
     latest = begun.annotate(latest=Subquery(unreviewed.values("created_at")[:1])).order_by("-latest", "pk")

@@ -93,8 +93,8 @@ def _choices(request: Request, keys: Mapping[str, Key]) -> list[tuple[str, str]]
 def _begun(request: Request, store: MemoryStore, keys: Mapping[str, Key]) -> dict[str, Any]:
     """Return the initial values of the form.
 
-    If the URL has the seq of a recorded call in `call`, and the call's input can be read, they are those of the call.
-    Otherwise, they are the other parameters of the URL.
+    If `call` in the URL is the seq of a recorded call, and the input of this call can be read, the form begins with
+    this input. Otherwise, it begins with the other parameters of the URL.
     """
     seq = request.GET.get("call", "")
     found = None

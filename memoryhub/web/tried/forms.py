@@ -136,8 +136,8 @@ def begun_with(given: Mapping[str, str]) -> dict[str, Any]:
 
 
 def begun_with_call(input: Any, who: str) -> dict[str, Any]:
-    """Return the initial values of the form for a recorded input. If the fields cannot represent the input, it becomes
-    JSON."""
+    """Return the initial values of the form for a recorded input. If the fields cannot represent the input, the form
+    shows it as JSON."""
     made = {"who": who, "command": JSON, "path": paths.ROOT, "input": json.dumps(input, ensure_ascii=False, indent=2)}
     command = input.get("command") if isinstance(input, dict) else None
     if not isinstance(command, str) or command not in _FIELDS:

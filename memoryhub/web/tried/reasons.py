@@ -70,7 +70,7 @@ class Reasons:
         return reasons or [self._of_the_store(entry)]
 
     def _of_the_store(self, entry: AuditEntry) -> Reason:
-        """Return the reason for a difference that no version explains."""
+        """Return a reason if there is no other: texts were erased, versions were removed, or a setting changed."""
         entries = AuditEntry.objects.of_chain(self._store.pk).between(entry.seq, self._span.last)
         for command in ("erase", "redact"):
             if erased := entries.of_command(command).newest().in_brief().first():
@@ -134,8 +134,10 @@ class Reasons:
             yield Reason(_("It could not be put back as it was, because its text is gone."))
 
     def _earlier(self, places: Collection[str]) -> Iterator[Reason]:
-        """Yield at most one reason: the last earlier write at one of the `places` that was not run again or had another
-        outcome."""
+        """Yield at most one reason, about an earlier write at one of the `places`.
+
+        It is the last such write that could not be run again, or that had another outcome in the replay.
+        """
         for seq, others, words in reversed(self._before):
             if any(_touch(one, other) for one in places for other in others):
                 yield Reason(words, seq)

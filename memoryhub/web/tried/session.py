@@ -25,8 +25,10 @@ PAST, NOW = "past", "now"
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_store(Role.CURATOR)
 def page(request: Request, store: MemoryStore, session_id: str) -> HttpResponse:
-    """Show the choice of a moment. A POST replays the calls from the entry `start` in the form, or from the first
-    call."""
+    """Show a form that asks whether to replay on the store as it was before the calls, or as it is now.
+
+    A POST replays the calls from the entry `start` in the form, or from the first call.
+    """
     session = Session.objects.select_related("agent").filter(pk=session_id).first()
     acts = AuditEntry.objects.of_chain(store.pk).of_session(session_id)
     first = acts.oldest().values_list("seq", flat=True).first()

@@ -43,8 +43,8 @@ class Wanted:
         return cls(memory, side == "before", number, kept.urlencode(), path)
 
     def address(self, memory: str, *, before: bool = False) -> str:
-        """Return the URL of the page with only the diff of one memory. With `before`, the diff leads to the text before
-        the change."""
+        """Return the URL of the page with only the diff of one memory. With `before`, the diff goes from the current
+        text to the text before the change."""
         query = urlencode({"difference": memory, **({"side": "before"} if before else {})})
         return f"{self.path}?{self.query}&{query}" if self.query else f"{self.path}?{query}"
 
@@ -121,8 +121,9 @@ def preview(
 ) -> Preview:
     """Return the rows of a plan with the current choices. If the URL asks for one diff, only that diff is computed.
 
-    Only the first `most` changes (default: MOST_DIFFS) can have diffs; if more have a problem or a legal hold, up to
-    MOST_ASKED of these can. With `in_hunks`, each diff has the same hunks as a diff of the unmasked texts.
+    Only the first `most` changes (default: MOST_DIFFS) can have diffs. Changes with a problem or a legal hold come
+    first; up to MOST_ASKED of them can have diffs, even if that is more than `most`. With `in_hunks`, each
+    diff has the same hunks as a diff of the unmasked texts.
     """
     rivals = rivals_of(plan.changes)
 

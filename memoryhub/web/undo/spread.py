@@ -216,15 +216,15 @@ class _Undone:
     def wrote(self, entry: Entry) -> bool:
         """Return whether an entry must not count as a read.
 
-        This is so if it made an undone version or repeats such a call, if its session wrote an undone version, or if it
-        is no call with a key.
+        It must not count if it made an undone version, if it repeats a call that made one, if its session wrote one, or
+        if it is not a call with a key.
         """
         is_own = entry.seq in self.entries or entry.replay_of in self.entries
         return is_own or entry.kind != ActorKind.KEY or entry.session in self.sessions
 
 
 def _undone(store_id: str, versions: Collection[str]) -> _Undone:
-    """Return the undone versions. In `numbers`, their memories are in the order of the entries."""
+    """Return the undone versions. The memories in `numbers` are sorted by their first undone version, oldest first."""
     rows: list[tuple[int, str, int]] = []
     writers: set[str | None] = set()
     for part in in_parts(sorted(versions)):

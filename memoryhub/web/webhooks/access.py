@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 def of_webhook(view: View) -> View:
-    """Let the view receive the webhook whose id is `webhook_id` in the address.
+    """Wrap a view so that it gets the webhook itself instead of its id `webhook_id` from the URL.
 
     A person with a lower role than admin in the webhook's store gets 403, a person without a role 404. For a webhook of
     the hub, everyone except superusers gets 404.

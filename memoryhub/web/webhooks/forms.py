@@ -50,7 +50,8 @@ class Group:
 class WebhookForm(forms.Form):
     """The settings of a webhook. Only superusers may set `may_be_private`.
 
-    If another person edits the webhook and leaves its address as it is, a private address stays permitted.
+    If another person edits the webhook and does not change its address, an earlier permission for a private address
+    stays.
     """
 
     name = forms.CharField(

@@ -101,7 +101,7 @@ def of_stores() -> list[Health]:
 
 
 def lines(webhook: Webhook, state: str, before: str) -> Lines:
-    """Return the newest deliveries in the state `state` (empty: any), before the id `before` if it is not empty."""
+    """Return the newest deliveries in the state `state` (empty: any). With `before`, only those older than this id."""
     found = Delivery.objects.filter(webhook=webhook).newest()
     if state == DeliveryState.WAITING:
         found = found.waiting()

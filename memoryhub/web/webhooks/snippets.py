@@ -1,4 +1,4 @@
-"""Examples of complete receivers in Python and TypeScript that people can copy."""
+"""Example programs in Python and TypeScript that receive the events of a webhook, for people to copy."""
 
 PYTHON = """\
 # pip install "anthropic[webhooks]"

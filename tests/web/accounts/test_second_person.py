@@ -170,9 +170,9 @@ def test_an_erasure_names_both_people_and_what_was_typed_is_readable_nowhere(
     page = text_of(signed_in(other).get(f"/acts/{request.pk}"))
     for said in ("Quellenberg", "Support: 1 place", "request 8", "Ticket 8: &lt;b&gt;", "Alice", "Allow"):
         assert said in page, said
-    assert "For a second person" in text_of(signed_in(other).get("/"))
+    assert "Acts that need a second person" in text_of(signed_in(other).get("/"))
     allow(other, request)
-    assert "For a second person" in text_of(client.get("/"))
+    assert "Acts that need a second person" in text_of(client.get("/"))
     assert "Erased from 1 memory store" in text_of(do(client, request))
     assert everywhere("uellenberg") == [] and is_whole(store.pk)
     assert Receipt.objects.get().content["allowed_by"] == other.pk

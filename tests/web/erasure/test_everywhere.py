@@ -303,8 +303,8 @@ def test_search_and_palette_lead_here_without_the_text_in_an_address(
     monkeypatch.setattr(search, "FIRST_HITS", 99)  # else the page goes on by a script
     handed = 'formaction="/erase#collect-title" name="terms" value="Quellenberg"'
     assert handed in page(client, "/search?q=Quellenberg")
-    assert "Download all of this for a person" not in page(client, "/search?q=nowhere")
-    assert "Download all of this for a person" not in page(signed_in(bob), "/search?q=Quellenberg")
+    assert "Download what is stored about a person" not in page(client, "/search?q=nowhere")
+    assert "Download what is stored about a person" not in page(signed_in(bob), "/search?q=Quellenberg")
     found = client.get("/palette", {"q": "Quellenberg"}, headers={"HX-Request": "true"}).content.decode()
     assert button.format("found-name row-link found-button") in found
     assert 'href="/erase"' in client.get("/palette", {"q": "erase"}, headers={"HX-Request": "true"}).content.decode()

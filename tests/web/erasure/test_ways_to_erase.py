@@ -51,11 +51,11 @@ def test_who_may_not_erase_learns_whom_to_ask(store: MemoryStore, alice: User, c
     write(store, "/a.md", "Jane Doe called\n")
     curator = signed_in(new_curator(store))
     html = palette(curator, q="erase", store=store.pk)
-    assert "To erase for good, ask an admin: Alice" in html and "#erasing-a-person" in html
+    assert "To erase a text for good, ask an admin: Alice" in html and "#erasing-a-person" in html
     assert "ask an admin" not in palette(curator, q="plan")
     html = curator.get(reverse("search"), {"q": "Jane"}).content.decode()
     assert "To erase this text for good, ask an admin: Alice." in html
-    assert "To erase for good, ask an administrator of the hub" in palette(signed_in(charlie), q="erase")
+    assert "To erase a text for good, ask an administrator of the hub" in palette(signed_in(charlie), q="erase")
     for name in ("Ada", "Bea", "Cleo"):
         keys_and_roles.set_role(store, new_person(name), Role.ADMIN, **BY)
     keys_and_roles.set_role(store, alice, Role.VIEWER, **BY)

@@ -57,7 +57,7 @@ def test_a_session_that_was_undone_says_who_undid_it_by_which_entry_and_offers_n
     entry, html = newest(store), seen(curator, wrong)
     (line,) = lines(html)
     assert line.startswith("Alice undid what this session wrote, ") and f"· entry {entry.seq} ·" in line
-    assert "Who saw what it wrote" in line and url_of(store, wrong) in html
+    assert "Who saw what the session wrote" in line and url_of(store, wrong) in html
     assert OFFER not in html
     assert len(re.findall(rf"Undone by Alice .*? \( entry {entry.seq} \): “it was poisoned”", words(html))) == 2
     page = curator.get(url_of(store, wrong)).content.decode()

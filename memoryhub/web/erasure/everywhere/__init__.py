@@ -97,8 +97,11 @@ def _new(form: QueryDict, stores: Stores) -> Asked:
 
 
 def _answer(request: Request, stores: Stores, listed: Asked) -> HttpResponse:
-    """Do the act of the pressed button, with the current ticks. Show the list again if the person no longer administers
-    one of the stores, or if stores must be searched again because of the ticks."""
+    """Do what the pressed button asks, with the current ticks: search, erase, or download the archive.
+
+    Show the list again if the person no longer administers one of the stores, or if stores must be searched again
+    because of the ticks.
+    """
     form, before = request.POST, listed.among(stores)
     ticks = (set(form.getlist(name)) for name in ("term", "near", "store"))
     asked = before.ticked(*ticks)
@@ -144,8 +147,8 @@ def _confirmed(request: Request, stores: Stores, asked: Asked) -> HttpResponse:
 
 
 def _words(stores: Stores, asked: Asked, note: str) -> Words:
-    """Return the words for the whole erasure: the texts, the ticked spellings, and the number of places in each
-    store."""
+    """Return (label, text) pairs that describe the whole erasure: the texts, the ticked spellings, the number of places
+    in each store, and the note."""
     erased = [one for one in asked.spellings if asked.takes(one)]
     found = [(stores[store], asked.searched[store]) for store in asked.to_erase()]
     return [

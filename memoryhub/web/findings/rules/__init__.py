@@ -45,7 +45,7 @@ ACTION_WORDS: dict[Action, tuple[str | Promise, str | Promise]] = {
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One option of a rule: an action, or the inherited one (empty value)."""
+    """One choice for the action of a rule. An empty `value` means that the rule inherits its action."""
 
     value: str
     label: str

@@ -69,8 +69,8 @@ class Ends:
 def changes(request: Request, store: MemoryStore) -> HttpResponse:
     """Show the changes between two moments, `from` and `to` in the URL. Each is the number of an entry, or a date.
 
-    `from` can be `approved`: the person's newest approval. The default for `to` is the newest entry, and for `from` the
-    last entry at least a day older.
+    `from` can be `approved`: the person's newest approval. The default for `to` is the newest entry. The default for
+    `from` is the last entry that is at least a day older than the newest entry.
     """
     newest = past.last_seq(store.id)
     ends = _ends(request, store, newest)

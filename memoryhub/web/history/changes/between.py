@@ -47,7 +47,7 @@ class Difference:
     before: MemoryVersion | None
     after: MemoryVersion | None
     last: MemoryVersion
-    removed: bool = False  # the version before has been removed, so its state is not known
+    removed: bool = False  # the version of the first moment was removed, so `before` is None
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
@@ -117,10 +117,10 @@ def page(wanted: Wanted, before: str = "") -> Page:
 
 
 def _stretch(wanted: Wanted, place: Place | None, look: int) -> tuple[list[MemoryVersion], Place | None]:
-    """Scan the next `look` versions, and return the final ones and the place where the next scan starts.
+    """Scan the next `look` versions. Return those that were current right after the last entry, and the next place.
 
-    A version is final if it was its memory's current version right after the last entry. The scan goes from new to old.
-    It starts after `place`, or at the last entry if `place` is None. The returned place is None if the scan has ended.
+    The scan goes from new to old. It starts after `place`, or at the last entry if `place` is None. The next scan
+    starts after the returned place, which is None if no versions are left to scan.
     """
     # one lower and one upper bound for each query: SQLite seeks by only one of several
     high = wanted.last if place is None else min(wanted.last, place[0])

@@ -45,7 +45,8 @@ class Row:
 def moments(request: Request, store: MemoryStore) -> HttpResponse:
     """Show the slider, the date field and the shortcuts.
 
-    If the query names a moment, redirect to it; for htmx, describe it in a fragment.
+    If the query names a moment, redirect to the page of this moment. If htmx sends the request, return a fragment that
+    describes the moment.
     """
     last = past.last_seq(store.id)
     scope = choice.scope_of(store, request.GET)

@@ -103,7 +103,7 @@ def _end(names: Sequence[Name], low: str, high: str) -> tuple[str | None, bool]:
 
 
 def _whole(name: Name, low: str) -> str:
-    """Return the path of a direct child of the directory `low`: `name.place`, cut after the first name in `low`."""
+    """Return the path of the direct child of the directory `low` that is, or contains, the path `name.place`."""
     return low + name.place[len(low) :].partition("/")[0]
 
 

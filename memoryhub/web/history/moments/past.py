@@ -79,10 +79,9 @@ def _is_current(version: MemoryVersion, seq: int) -> bool:
 
 
 def _before_first(store_id: str, memories: Mapping[str, int]) -> dict[str, int]:
-    """Return {memory id: the number before the memory's first remaining version}.
+    """Return {memory id: the number of the memory's first remaining version, minus one}.
 
-    The result is 0 if the memory has lost no version. If the result would exceed the number in `memories`, that number
-    is returned instead.
+    If no version of the memory was removed, its value is 0. The value is at most the number in `memories`.
     """
     first = MemoryVersion.objects.filter(store_id=OuterRef("store_id"), memory_id=OuterRef("pk")).order_by("number")
     low = dict.fromkeys(memories, 0)

@@ -77,7 +77,7 @@ def _delete(request: Request, store: MemoryStore, posted: Posted) -> HttpRespons
 def ask_to_delete(
     request: Request, store: MemoryStore, posted: Posted, form: NoteForm, problem: str = ""
 ) -> HttpResponse:
-    """Return the page that asks before a selection is deleted, with the memories that legal holds keep. Raises
+    """Return the page that asks whether to delete a selection, and lists the memories that legal holds keep. Raises
     TooMuch."""
     plan = deletion.deletion(store.pk, posted.chosen, timezone.now())
     found = plan.selected
@@ -97,7 +97,7 @@ def ask_to_delete(
 
 
 def ask_to_delete_directory(request: Request, store: MemoryStore, directory: Directory) -> HttpResponse:
-    """Return the page that asks before a directory is deleted, with what legal holds keep in it."""
+    """Return the page that asks whether to delete a directory, and lists the memories in it that legal holds keep."""
     posted = Posted("delete", (directory.pk,), False, directory.path, "", "", None)
     try:
         return ask_to_delete(request, store, posted, DeleteForm())

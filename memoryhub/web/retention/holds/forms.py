@@ -124,5 +124,5 @@ class HoldForm(TermsForm):
 
 
 def place_of(hold: Hold) -> str:
-    """Return the form's value for the place of a hold on a directory or a store."""
+    """Return the value of the form's field `place` for a hold on a directory or a store."""
     return f"{hold.path}/" if hold.path else WHOLE_STORE

@@ -152,7 +152,7 @@ def writes_after(
 ) -> tuple[list[Write], bool]:
     """Return the writes of a session in a store, oldest first, and whether there may be more.
 
-    They are later than the entry `seq`, or than the time `at` if `seq` is None.
+    The writes are later than the entry `seq`. If `seq` is None, they are later than the time `at`.
     """
     acts = AuditEntry.objects.of_chain(store.pk).of_session(session).oldest()
     acts = acts.filter(seq__gt=seq) if seq is not None else acts.filter(at__gt=at)

@@ -1,4 +1,4 @@
-"""Calls that showed a version, or one line in all versions that contain it, found by indexes.
+"""Finds by indexes the calls that showed a version, or that showed one line in any of the versions that contain it.
 
 A read by the tool is found by the version's path, among the entries between the one that made the version and the one
 that made the next version. Entries of other doors name the version. The entry of a search names no version, so only the
@@ -142,7 +142,8 @@ class Wanted:
 
     @property
     def last(self) -> int | None:
-        """Return the last seq at which one of the versions was the newest of its memory; None if one still is."""
+        """Return the seq of the entry that superseded the last of the versions; None if one is still the newest of its
+        memory."""
         ends = [row.superseded_seq for row, _lines in self.lines.values()]
         return None if None in ends else max(filter(None, ends), default=0)
 
@@ -167,7 +168,7 @@ class Wanted:
 
 
 def _paths_of(chain: str, redacted: Sequence[Row]) -> list[str]:
-    """Return at most MOST_PATHS paths under which entries may have shown the redacted versions."""
+    """Return at most MOST_PATHS paths. An entry that showed one of the redacted versions may have any of them."""
     if not redacted:
         return []
     memories = MemoryVersion.objects.among(chain, [row.id for row in redacted]).values_list("memory_id", flat=True)
@@ -183,8 +184,10 @@ def _paths_of(chain: str, redacted: Sequence[Row]) -> list[str]:
 def older_page(
     wanted: Wanted, before: int | None, size: int = PAGE, *, leaves_out: Callable[[Entry], bool] = lambda entry: False
 ) -> Page:
-    """Return the newest answers or, with `before`, the newest below this seq. Entries for which `leaves_out` is True
-    are skipped."""
+    """Return the newest answers that showed a wanted version. With `before`, only entries before this seq count.
+
+    Entries for which `leaves_out` returns True are skipped.
+    """
     bound = LAST_SEQ if before is None else before - 1
     ranges = [found for found in wanted.ranges() if found.low <= bound]
     opened, left = ranges[:MOST_RANGES], ranges[MOST_RANGES:]
@@ -311,7 +314,7 @@ class _Searches:
         return self.known[asked]
 
     def unsearched(self, end: int | None) -> int | None:
-        """Return the seq of the newest search that was not scanned and is not on the next page, or None.
+        """Return the seq of the newest search that belongs to this page but was not scanned, or None.
 
         The next page begins before `end`.
         """
@@ -340,7 +343,7 @@ class _Views:
                     yield entry._replace(version=version)
 
     def unsearched(self, end: int | None) -> int | None:
-        """Return the seq of the newest view that was not scanned and is not on the next page, or None.
+        """Return the seq of the newest view that belongs to this page but was not scanned, or None.
 
         The next page begins before `end`.
         """
@@ -348,7 +351,7 @@ class _Views:
 
 
 class _Repeats:
-    """Finds the version and lines for an entry that repeats an earlier call, if that call made a wanted version."""
+    """Finds what a repeated call showed: the version and the lines of the first call, if that made a wanted version."""
 
     def __init__(self, wanted: Wanted) -> None:
         self.chain = wanted.chain
@@ -356,7 +359,7 @@ class _Repeats:
         self.known: dict[int, tuple[str | None, int | None, int | None]] = {}
 
     def of(self, seq: int) -> tuple[str | None, int | None, int | None]:
-        """Return (version, first line, last line) of the call with the entry `seq`. Return three times None if the call
+        """Return (version, first line, last line) of the call with the entry `seq`, or (None, None, None) if the call
         made no wanted version."""
         if seq not in self.makers:
             return None, None, None

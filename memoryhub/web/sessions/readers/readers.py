@@ -1,4 +1,4 @@
-"""Who has seen a version, or one line in all versions that contain it, and what they wrote afterwards."""
+"""Who has seen a version, or one line in any of the versions that contain it, and what they wrote afterwards."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -80,7 +80,7 @@ class Recorded:
 @in_store(Role.VIEWER)
 def readers(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
     """Show who has read a memory: all versions, or only the version `version` (its number), or only its line `line`.
-    With `finding`, the id of a finding of that version, show the readers of the finding's text in all versions."""
+    With `finding`, the id of a finding of that version, show who has read the finding's text in any version."""
     memory = memory_of(store, memory_id)
     version, problem = picked(memory, request.GET.get("version", ""))
     line, no_line = _line(request.GET.get("line", ""), version)
@@ -119,7 +119,7 @@ def readers(request: Request, store: MemoryStore, memory_id: str) -> HttpRespons
 
 def _of_finding(memory: Memory, version: MemoryVersion, id: str) -> tuple[Finding | None, Carriers | None]:
     """Return the finding with this id (or None), and the versions that contain its text. The second value is None if
-    the finding is not one of `version`."""
+    the finding belongs to another version or is in a path, or if its text no longer exists."""
     finding = Finding.objects.of_memory(memory.store_id, memory.pk).filter(pk=id).first()
     is_here = finding is not None and finding.version_id == version.pk
     return finding, carriers(finding, memory, version) if finding and is_here else None

@@ -120,7 +120,7 @@ def _busiest(store: MemoryStore, now: datetime) -> tuple[int, str]:
 
 @dataclass(frozen=True, slots=True)
 class RefusedKey:
-    """A key of which the store refused calls, because the key made too many in a minute."""
+    """A key that made too many calls in a minute, so that the store refused some of them."""
 
     name: str  # empty if the key no longer exists
     agent: str
@@ -130,7 +130,7 @@ class RefusedKey:
 
 
 def refused(store: MemoryStore, now: datetime) -> list[RefusedKey]:
-    """Return the keys of which a store refused calls in the last REFUSED_DAYS days, the latest refusal first."""
+    """Return the keys whose calls a store refused in the last REFUSED_DAYS days, the latest refusal first."""
     today = now.astimezone(UTC).date()
     rows = RefusedCalls.objects.of_stores([store.pk]).since(today - timedelta(days=REFUSED_DAYS - 1))
     found = list(rows.by_key(today)[:MOST_REFUSED])

@@ -52,8 +52,7 @@ TONES = {
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The memories of an import for which the comparison had the same result. After the import: those with the same
-    outcome."""
+    """Memories of an import that had the same result in the comparison or, after the import, the same outcome."""
 
     name: str
     label: str | Promise
@@ -162,7 +161,7 @@ def summary(job: Import) -> Summary:
 
 
 def with_memories(imports: QuerySet[Import]) -> QuerySet[Import]:
-    """Add to each import the number of its `memories`, without proposals and path rules."""
+    """Add `memories` to each import: the number of its memories, without proposals and path rules."""
     items = ImportItem.objects.filter(job=OuterRef("pk"), is_proposal=False).exclude(found=RULES)
     last = Subquery(items.order_by("-number").values("number")[:1])
     return imports.annotate(memories=Coalesce(last + 1, 0))
