@@ -312,5 +312,5 @@ def test_hundreds_of_conflicts_are_all_in_the_text_and_the_first_ones_shown(clie
     desk.theirs("".join(f"theirs {n}\n-\n" for n in range(150)))
     html = desk.save(text="".join(f"mine {n}\n-\n" for n in range(150)))
     assert html.count("data-merge-conflict=") == 100
-    assert "The first 100 of 150 are shown here" in html
+    assert "Only the first 100 of 150 conflicts are shown here" in html
     assert desk.fields["text"].count("<<<<<<< yours") == 150

@@ -210,7 +210,7 @@ def test_a_memory_goes_to_no_bad_place(client: Client, store: MemoryStore, new_p
 
 def test_a_memory_is_deleted_with_a_way_to_undo_it(client: Client, curator: User, store: MemoryStore) -> None:
     memory = write(store, "/dir/a.md", "precious")
-    assert "1 memory" in page(client, url_of(memory, "delete"))
+    assert "goes to the trash" in page(client, url_of(memory, "delete"))
     answer = client.post(url_of(memory, "delete"), {"note": "gone"})
     assert (answer.status_code, answer.headers["Location"]) == (303, f"/stores/{store.id}/?deleted={memory.id}")
     entry = newest(store)
