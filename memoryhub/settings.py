@@ -42,9 +42,8 @@ def kept_secret(variable: str, file_name: str) -> str:
     If the file is missing, a start of the hub creates it (mode 0600). If a restore was interrupted, the start does not
     create it, because the restore has the secret. A start without the secret raises SystemExit.
 
-    A command that only uses a hub never creates the file. Without the secret, the command gets a random one instead of
-    an error, because only the command knows whether it needs the hub's secret. MEMORYHUB_ABSENT_SECRETS then says why
-    the secret is absent.
+    A command that only uses a hub never creates the file. If the secret is absent, the command gets a random one and no
+    error, because only the command knows whether it needs the secret. MEMORYHUB_ABSENT_SECRETS then says why.
     """
     if value := secret_in(variable):
         return value

@@ -52,8 +52,7 @@ class HubError(Exception):
     instead.
 
     `status` and `type` are from the hub's answer; they are None if no answer came. `request_id` names the request in
-    the hub's log. If a message had more calls than the memory store allows in one message, `most_calls` is how many it
-    allows.
+    the hub's log. If a message had too many calls, `most_calls` is how many the memory store allows in one message.
     """
 
     most_calls: int | None = None
@@ -69,8 +68,7 @@ class HubMemoryTool(BetaAbstractMemoryTool):
     """The memory tool on one memory store of a hub.
 
     `session` names the agent's run in the audit (1 to 128 visible ASCII characters). The client retries as the SDK
-    does; a call whose answer was lost runs only once. Redirects are not followed, because only the hub may receive a
-    memory.
+    does; a call whose answer was lost runs only once. No redirect is followed: only the hub may receive a memory.
     """
 
     def __init__(
@@ -345,8 +343,7 @@ def _outcome(hub: _Hub, answer: object) -> str:
 def _paths(hub: _Hub, page: object) -> list[str]:
     """Return the paths in one page of the root's listing, without the final `/` of directories.
 
-    Raises HubError if `page` is no such listing: then no hub is at the tool's address.
-    """
+    Raises HubError if `page` is no such listing: then no hub is at the tool's address."""
     if not isinstance(page, dict) or not isinstance(page.get("data"), list):
         raise _no_hub(hub)
     return [str(item["path"]).rstrip("/") for item in page["data"]]
@@ -370,8 +367,7 @@ def _raise_if_again(sent: Mapping[str, str], paths: Sequence[str]) -> None:
 def _fewer(error: HubError, most: int) -> int:
     """Return how many deletions the next message has: `error.most_calls` minus two, but at least one.
 
-    Raise `error` unless 1 <= `error.most_calls` < `most`.
-    """
+    Raise `error` unless 1 <= `error.most_calls` < `most`."""
     if not isinstance(error.most_calls, int) or not 1 <= error.most_calls < most:
         raise error
     return max(1, error.most_calls - 2)

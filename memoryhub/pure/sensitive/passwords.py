@@ -198,7 +198,7 @@ def _after_keywords(text: Text) -> Iterator[Place]:
 
 
 def _steps_of(length: int, sort: str) -> int:
-    """Return the steps that it costs to decide about a value of this length after a keyword of this sort."""
+    """Return the cost, in steps, of deciding whether a value of this length after such a keyword is a secret."""
     return 8 + length // 5 if sort == NAMED and length >= SHORTEST_DRAWN else length // 16
 
 

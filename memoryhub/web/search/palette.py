@@ -170,7 +170,7 @@ def _by_id(user: User, query: str) -> Iterable[Group]:
 
 
 def _of_call(user: User, query: str) -> Iterable[tuple[str, str]]:
-    """Yield links to the first FEW entries of calls with the id `query`, then the link to a search of the audit for
+    """Yield links to the newest FEW entries of calls with the id `query`, then the link to a search of the audit for
     this id."""
     stores = dict(MemoryStore.objects.visible_to(user).values_list("pk", "name"))
     keys = Key.objects.visible_to(user).values("pk")

@@ -22,7 +22,8 @@ def test_a_deletion_leads_to_the_removal_for_good_or_says_whom_to_ask(store: Mem
     removal = f"{reverse('remove_memories', args=[store.pk])}?id={memory.pk}"
     pages = {
         reverse("delete_memory", args=[store.pk, memory.pk]): removal,
-        reverse("delete_directory", args=[store.pk, "a"]): reverse("trash", args=[store.pk]) + '">You can remove them',
+        reverse("delete_directory", args=[store.pk, "a"]): reverse("trash", args=[store.pk])
+        + '">In the trash, you can remove',
     }
     for address, way in pages.items():
         html = curator.get(address).content.decode()

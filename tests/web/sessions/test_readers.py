@@ -286,7 +286,7 @@ def test_between_versions_with_a_line_a_redacted_one_may_have_had_it(caller: Cal
         MemoryVersion.objects.filter(memory=memory, number=2).update(text=None, redacted_at=BY["at"], redacted_by="u")
     assert (read, 2) in seen(bob, memory, version=3, line=1)
     assert "it may have contained the line" in readers(bob, memory, version=3, line=1).content.decode()
-    assert "Version 2, which was redacted or removed" in readers(bob, memory, version=3, line=2).content.decode()
+    assert "One of the versions 2 to 3." in readers(bob, memory, version=3, line=2).content.decode()
 
 
 def test_the_session_that_wrote_a_line_and_saw_it_is_marked(caller: Caller, bob: User) -> None:

@@ -99,7 +99,7 @@ class KeyValues:
 
     @classmethod
     def layout(cls, parameters: Mapping[str, str]) -> dict[str, Any]:
-        """Return the layout fields of a subclass, parsed from the parameters."""
+        """Return the values of the layout fields, parsed from the parameters. Subclasses that have such fields override it."""
         return {}
 
     @classmethod
