@@ -99,7 +99,7 @@ class KeyValues:
 
     @classmethod
     def layout(cls, parameters: Mapping[str, str]) -> dict[str, Any]:
-        """Return the values of the layout fields, parsed from the parameters. Subclasses that have such fields override it."""
+        """Return the values of the layout fields, from the parameters. Subclasses with such fields override this."""
         return {}
 
     @classmethod
