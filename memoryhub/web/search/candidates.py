@@ -40,6 +40,7 @@ class Row:
     size: int
     in_trash: bool
     is_candidate: bool = True
+    deleted_seq: int = 0  # the seq of the entry that deleted the memory; 0 for the other kinds
 
 
 def live(store: str, after: Key, limit: int, prefix: str | None) -> list[Row]:
@@ -126,7 +127,7 @@ def trash(store: str, after: Key, limit: int, prefix: str | None) -> list[Row]:
 
 
 def _trash(store: str, memories: MemoryQuerySet, limit: int) -> list[Row]:
-    columns = ("id", "deleted_at", "path", "text_id", "size")
+    columns = ("id", "deleted_at", "path", "text_id", "size", "head__seq")
     rows = list(memories.order_by("-deleted_at", "-id").values_list(*columns)[:limit])
     facts = _last_versions(store, [row[0] for row in rows])
     return [_deleted(store, row, facts.get(row[0])) for row in rows]
@@ -143,7 +144,7 @@ def _last_versions(store: str, memories: Sequence[str]) -> dict[str, tuple[Any, 
 
 
 def _deleted(store: str, row: tuple[Any, ...], facts: Sequence[Any] | None) -> Row:
-    memory, deleted, path, text, size = row
+    memory, deleted, path, text, size, deleted_seq = row
     version, number, seq, at = facts or ("", 0, 0, deleted)
     key = (deleted.isoformat(), memory)
     return Row(
@@ -160,6 +161,7 @@ def _deleted(store: str, row: tuple[Any, ...], facts: Sequence[Any] | None) -> R
         size,
         in_trash=True,
         is_candidate=facts is not None,
+        deleted_seq=deleted_seq,
     )
 
 

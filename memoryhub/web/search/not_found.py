@@ -64,7 +64,7 @@ def _most_frequent(word: str, wanted: Wanted, stores: Sequence[str], until: floa
     while not ended and (left := until - time.perf_counter()) > 0:
         part = scan(asked, stores, place.on_a_new_page(), left)
         for hit in part.hits:
-            for text in (hit.row.path if wanted.paths else None, hit.note if wanted.notes else None, hit.text):
+            for text in (hit.row.path if wanted.paths else None, *(hit.notes if wanted.notes else ()), hit.text):
                 counts.update(nearly.within(text) if text else ())
         place, ended = part.place, part.ended
     return min(counts, key=lambda spelling: (-counts[spelling], spelling), default="")

@@ -51,7 +51,7 @@ class Version:
     last: int
     url: str
     excerpt: Excerpt
-    note: SafeString | None
+    notes: Sequence[SafeString]
     made: Made
     is_old: bool
 
@@ -134,18 +134,18 @@ def _version(hit: Hit, words: Sequence[str], made: Made, cover: Cover) -> Versio
         url = reverse("memory", args=[row.store, row.memory])
     text = hit.text or ""
     shown = excerpt(text, words, url, "first" if row.kind == OLD else "from", masking.masked(text, cover))
-    note = marked(hit.note, words) if hit.note and spans(hit.note, words, 1) else None
-    return Version(row.version, row.number, row.number, url, shown, note, made, row.kind == OLD)
+    notes = [marked(note, words) for note in hit.notes if spans(note, words, 1)]
+    return Version(row.version, row.number, row.number, url, shown, notes, made, row.kind == OLD)
 
 
 def _is_same(one: Version, other: Version) -> bool:
-    """Return whether two consecutive old versions have the same excerpt and the same note."""
+    """Return whether two consecutive old versions have the same excerpt and the same notes."""
     shown = one.excerpt.html.replace(one.url, other.url)
-    return one.is_old and one.last + 1 == other.first and shown == other.excerpt.html and one.note == other.note
+    return one.is_old and one.last + 1 == other.first and shown == other.excerpt.html and one.notes == other.notes
 
 
 def _joined(one: Version, other: Version) -> Version:
-    return Version(one.id, one.first, other.last, other.url, other.excerpt, other.note, other.made, is_old=True)
+    return Version(one.id, one.first, other.last, other.url, other.excerpt, other.notes, other.made, is_old=True)
 
 
 def excerpt(text: str, words: Sequence[str], url: str, parameter: str, masked: str | None = None) -> Excerpt:

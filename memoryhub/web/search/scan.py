@@ -125,11 +125,11 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A matching version, its text (None: not loaded or redacted), and the note of its entry."""
+    """A matching version, its text (None: not loaded or redacted), and the notes of its entry and of its deletion."""
 
     row: Row
     text: str | None
-    note: str | None
+    notes: Sequence[str]
 
 
 @dataclass(slots=True)
@@ -229,8 +229,8 @@ def _looked_at(wanted: Wanted, store: str, rows: Sequence[Row]) -> Iterator[tupl
             continue
         if wanted.contents and wanted.words and row.text and row.text not in texts:
             texts = _texts(store, [other for other in rows[at:] if id(other) in candidates], store in wanted.masked)
-        facts = by_seq.get(row.seq)
-        hit = Hit(row, texts.get(row.text or ""), facts[2] if facts else None)
+        facts = (by_seq.get(seq) for seq in (row.seq, row.deleted_seq))
+        hit = Hit(row, texts.get(row.text or ""), [one[2] for one in facts if one and one[2]])
         words = _words_of(wanted, hit)
         yield row, hit if words == (1 << len(wanted.words)) - 1 else None, words
 
@@ -254,7 +254,8 @@ Facts = tuple[str | None, str | None, str | None]
 
 
 def _facts_by_seq(wanted: Wanted, store: str, rows: Sequence[Row]) -> Mapping[int, Facts]:
-    entries = AuditEntry.objects.of_chain(store).filter(seq__in={row.seq for row in rows})
+    seqs = {seq for row in rows for seq in (row.seq, row.deleted_seq) if seq}
+    entries = AuditEntry.objects.of_chain(store).filter(seq__in=seqs)
     if not wanted.is_by_author:
         entries = entries.exclude(note=None)
     return {seq: facts for seq, *facts in entries.values_list("seq", "author_id", "session", "note")}  # type: ignore[misc]
@@ -268,13 +269,13 @@ def _is_by(wanted: Wanted, row: Row, facts: Facts | None) -> bool:
 
 
 def _words_of(wanted: Wanted, hit: Hit) -> int:
-    """Return the words that occur in the path, the note or the text, as a number. Its bit n is 1 if the word at
+    """Return the words that occur in the path, a note or the text, as a number. Its bit n is 1 if the word at
     position n of the search occurs."""
     left = wanted.words
     if left and wanted.paths and hit.row.path:
         left = missing(fold(hit.row.path), left)
-    if left and wanted.notes and hit.note:
-        left = missing(fold(hit.note), left)
+    for note in hit.notes if wanted.notes else ():
+        left = missing(fold(note), left) if left else left
     if left and wanted.contents and hit.text is not None:
         left = missing(fold(hit.text), left)
     return sum(1 << at for at, word in enumerate(wanted.words) if word not in left)

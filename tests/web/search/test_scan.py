@@ -46,7 +46,7 @@ def everything(wanted: Wanted, stores: list[str]) -> set[Found]:
 
 def _fits(wanted: Wanted, version: MemoryVersion, entry: AuditEntry) -> bool:
     texts = [version.path] if wanted.paths else []
-    texts += [entry.note or ""] if wanted.notes else []
+    texts += [entry.note or "", _deletion_note(version)] if wanted.notes else []
     texts += [version.content or ""] if wanted.contents else []
     beneath = wanted.path is None or version.path == wanted.path or str(version.path).startswith(wanted.path + "/")
     return (
@@ -56,6 +56,14 @@ def _fits(wanted: Wanted, version: MemoryVersion, entry: AuditEntry) -> bool:
         and (wanted.start is None or version.created_at >= wanted.start)
         and (wanted.end is None or version.created_at < wanted.end)
     )
+
+
+def _deletion_note(version: MemoryVersion) -> str:
+    """The note of the deletion, of the last version of a memory in the trash."""
+    memory = version.memory
+    if memory.deleted_at is None or version.number != memory.version_count - 1:
+        return ""
+    return AuditEntry.objects.get(chain=memory.store_id, seq=memory.head.seq).note or ""
 
 
 def parts(wanted: Wanted, stores: list[str], seconds: float) -> Iterator[Part]:
