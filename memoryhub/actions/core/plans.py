@@ -64,7 +64,7 @@ class State:
     """A memory's path and text. `path` is None if the memory does not exist or is in the trash.
 
     `text` is the id of the text's row. It is None for a redacted text, and for a new text without a row. The new text
-    is in `content`.
+    is in `content`. A state that `is_redacted` is that of an existing memory whose path and text are unknown.
     """
 
     path: str | None
@@ -72,19 +72,26 @@ class State:
     size: int
     sha256: str
     content: str | None = None
+    is_redacted: bool = False
 
     @property
     def is_there(self) -> bool:
-        return self.path is not None
+        return self.path is not None or self.is_redacted
 
     def same(self, other: "State") -> bool:
-        """Return whether both states have the same path and text. Two deleted memories are the same."""
+        """Return whether both states have the same path and text. Two deleted memories are the same.
+
+        A redacted state is the same as no state.
+        """
+        if self.is_redacted or other.is_redacted:
+            return False
         if not self.is_there:
             return not other.is_there
         return (self.path, self.sha256) == (other.path, other.sha256)
 
 
 NOWHERE = State(None, None, 0, "")
+REDACTED = State(None, None, 0, "", is_redacted=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +212,8 @@ def of_version(version: MemoryVersion | None) -> State:
     """Return the memory's state after a version. It is NOWHERE for None and for a deletion."""
     if version is None or version.operation == Operation.DELETED:
         return NOWHERE
+    if version.text_id is None:
+        return REDACTED
     return State(version.path, version.text_id, version.size or 0, version.sha256 or "")
 
 

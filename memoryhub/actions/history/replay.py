@@ -36,6 +36,8 @@ class History:
     conflict: bool = False  # a later change overlaps with an undone one
     gone: bool = False  # a needed text no longer exists
     for_lines: bool = False  # only undone versions made the memory, so `left` has only other versions' lines
+    # after `real`: for each redacted version whether it is undone
+    unknown: set[bool] = field(default_factory=set)
     # by the SHA-256 of a text with undone lines: the state without them
     texts: dict[str, tuple[State | None, bool, bool]] = field(default_factory=dict)
 
@@ -65,13 +67,20 @@ def replayed(history: History, steps: Sequence[MemoryVersion], passed: frozenset
     """Replay all steps without the versions in `passed`, and return the history.
 
     If there are more than MOST_STEPS steps, consecutive versions that are not in `passed` are replayed as one step and
-    count as a conflict.
+    count as a conflict. A redacted version is replayed together with the next version that has a text: a needed text is
+    gone if only one of the two is in `passed`.
     """
     in_stretches = len(steps) > MOST_STEPS
     for step, following in zip_longest(steps, steps[1:]):
         now = plans.of_version(step)
         if history.unmerged:
             break
+        if now.is_redacted:
+            history.unknown.add(step.pk in passed)
+            history.conflict |= step.pk not in passed
+            continue
+        if now.is_there and history.unknown:
+            history.gone |= history.unknown != {step.pk in passed}
         if step.pk not in passed:
             if in_stretches and following is not None and now.is_there and _goes_on(following, passed):
                 history.conflict = True
@@ -80,6 +89,7 @@ def replayed(history: History, steps: Sequence[MemoryVersion], passed: frozenset
         history.real_is_there = now.is_there
         if now.is_there:
             history.real = now
+            history.unknown.clear()
             _note_text(history, now)
     return history
 

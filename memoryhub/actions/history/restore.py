@@ -7,7 +7,7 @@ from django.db.models import F, Q
 from memoryhub.actions.core import plans
 from memoryhub.actions.core.plans import Change, Choice, Plan, Problem, State, in_parts
 from memoryhub.actions.core.transactions.snapshot import snapshot
-from memoryhub.models import Memory, MemoryVersion, Operation, Redaction
+from memoryhub.models import Memory, MemoryVersion, Redaction
 from memoryhub.models.audit import LAST_SEQ
 
 MOST_LATER = 5
@@ -88,14 +88,7 @@ def _change(memory: Memory, version: MemoryVersion | None, later: list[MemoryVer
         more_later=max(0, memory.version_count - before - len(later)),
         version=version.pk if version else "",
     )
-    if version is not None and is_redacted(version) and not then.same(now):
-        return without_text(change)
-    return change
-
-
-def is_redacted(version: MemoryVersion) -> bool:
-    """Return whether a version has lost its text by redaction."""
-    return version.operation != Operation.DELETED and version.text_id is None
+    return without_text(change) if then.is_redacted else change
 
 
 def without_text(change: Change) -> Change:

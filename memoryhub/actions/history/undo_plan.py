@@ -9,7 +9,7 @@ from memoryhub.actions.core.transactions.snapshot import snapshot
 from memoryhub.actions.history import undone
 from memoryhub.actions.history.earlier_undos import with_earlier_undos
 from memoryhub.actions.history.replay import History, content_of, replayed
-from memoryhub.actions.history.restore import is_redacted, without_text
+from memoryhub.actions.history.restore import without_text
 from memoryhub.actions.history.undone import Taken
 from memoryhub.models import AuditEntry, Memory, MemoryVersion
 from memoryhub.pure.text.diffs import counts_within
@@ -125,7 +125,7 @@ def _change(
     told = with_earlier_undos(told, base, steps, versions, taken)
     if _has_gaps(base, steps, first):
         return without_text(change)
-    if told.gone or (base is not None and is_redacted(base)):
+    if told.gone or before.is_redacted:
         return without_text(change)
     if told.unmerged:
         choices = (Choice.KEEP, Choice.BEFORE)

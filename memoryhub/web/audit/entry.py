@@ -48,7 +48,7 @@ from memoryhub.web.common.guards.access import person, signed_in
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.shown_texts import shows, shows_versions
 from memoryhub.web.common.texts import masking
-from memoryhub.web.common.versions import text_before, text_of
+from memoryhub.web.common.versions import moved_from, text_before, text_of
 from memoryhub.web.common.versions.comparisons import Sides, sides
 from memoryhub.web.common.versions.removed_history import first_seq, start_of, starts_at
 from memoryhub.web.retention.authors import saved_by
@@ -66,6 +66,10 @@ class Change:
     diff: Diff | None  # None if it is closed, if the texts are equal, or if a text is not available
     closed: bool  # the diff is on another page, to which `sides` links
     sides: Sides
+
+    @property
+    def moved_from(self) -> str | None:
+        return moved_from(self.before, self.version)
 
 
 FOR_GOOD = ("erase", "purge", "redact")

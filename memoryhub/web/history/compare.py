@@ -20,7 +20,7 @@ from memoryhub.web.common.pages import came_from, entries
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.shown_texts import shows_diff
 from memoryhub.web.common.texts import masking
-from memoryhub.web.common.versions import memory_of, origins, text_of
+from memoryhub.web.common.versions import memory_of, moved_from, origins, text_of
 from memoryhub.web.common.versions.comparisons import sides
 from memoryhub.web.common.versions.removed_history import no_version, older_than
 from memoryhub.web.history.versions import page_context
@@ -150,6 +150,7 @@ def compare(request: Request, store: MemoryStore, memory_id: str) -> HttpRespons
             week_ago=(week_ago := _week_ago(memory)),
             since_week_ago=options.query(**{"from": week_ago, "to": memory.version_count}),
             diff=diff,
+            moved_from=moved_from(old, new),
             problem=no_new or no_old,
             sides=sides(old, new),
             expand_url="" if options.whole else f"?{options.other_context}",

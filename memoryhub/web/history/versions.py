@@ -27,6 +27,7 @@ from memoryhub.web.common.texts.lines import numbered_lines, shown_lines
 from memoryhub.web.common.texts.redaction_marks import Mark, mark_of
 from memoryhub.web.common.versions import (
     memory_of,
+    moved_from,
     number_of,
     origins,
     removed_history as removed,
@@ -182,7 +183,7 @@ def _rows(store: MemoryStore, memory: Memory, found: Sequence[MemoryVersion]) ->
                 key=keys.get(entry.actor_id or "") if entry else None,
                 added=plus,
                 removed=minus,
-                moved_from=before.path if before and before.path != version.path else None,
+                moved_from=moved_from(before, version),
                 is_current=version.pk == memory.head_id,
                 merged=merges.get(version.seq),
                 redaction=mark_of(version, by_seq),
@@ -204,7 +205,7 @@ def _gaps(memory: Memory, found: Sequence[MemoryVersion]) -> dict[int, Gap]:
 
 
 def _counts(before: MemoryVersion | None, version: MemoryVersion, work: Work) -> tuple[int, int] | None:
-    if before is not None and before.text_id == version.text_id:
+    if before is not None and version.text_id is not None and before.text_id == version.text_id:
         return 0, 0
     old, new = text_before(before, version), text_of(version)
     return None if old is None or new is None else counts_within(work, old, new)

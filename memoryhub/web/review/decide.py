@@ -1,6 +1,7 @@
 """Decisions about one version (approve, revert, flag), claims, and undoing a decision."""
 
 import json
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,7 @@ from django.utils.translation import gettext as _, ngettext
 from django.views.decorators.http import require_http_methods, require_POST
 
 from memoryhub.actions.comments import addressee
+from memoryhub.actions.core.plans import Problem
 from memoryhub.actions.history import revert
 from memoryhub.actions.review import decisions
 from memoryhub.actions.review.verbs import FLAG, VERBS, WHO, Verb
@@ -79,8 +81,8 @@ def decide(request: Request, store: MemoryStore) -> HttpResponse:
     if refusal is None:
         try:
             return _done(request, version, given, _decided(request, version, given))
-        except revert.NeedsChoice:
-            return _choose(request, store, version, given)
+        except revert.NeedsChoice as needed:
+            return _choose(request, store, version, given, {change.problem for change in needed.plan.changes})
         except (decisions.Decided, decisions.Changed, ToolError) as error:
             if _is_done_already(request, given, error):
                 return _done_already(request, version)
@@ -273,7 +275,7 @@ def _untold(item: Item) -> Agent | None:
 
 def words_of(verb: Verb, version: MemoryVersion, done: decisions.Done | None) -> str:
     """Return a sentence on what the decision did."""
-    named: dict[str, Any] = {"number": version.number, "path": version.path or ""}
+    named: dict[str, Any] = {"number": version.number, "path": version.path or version.memory.path}
     if done is None:
         return _("%(path)s has no flag.") % named
     if verb.takes_earlier and (earlier := len(done.versions) - 1):
@@ -303,9 +305,15 @@ def with_links(
     return format_html('{} <a class="button button-small banner-undo" href="{}">{}</a>', entry, undo, _("Undo"))
 
 
-def _choose(request: Request, store: MemoryStore, version: MemoryVersion, given: Given) -> HttpResponse:
-    """Redirect to the page on which the person resolves conflicts with later edits."""
-    messages.warning(request, _("Nothing was done, because later edits overlap this one. Choose what to keep."))
+def _choose(
+    request: Request, store: MemoryStore, version: MemoryVersion, given: Given, problems: Collection[Problem]
+) -> HttpResponse:
+    """Redirect to the page on which the person resolves conflicts with later edits, or sees why nothing can be done."""
+    if set(problems) == {Problem.REDACTED}:
+        said = _("Nothing was done, because a text that is needed for this was removed permanently.")
+    else:
+        said = _("Nothing was done, because later edits overlap this one. Choose what to keep.")
+    messages.warning(request, said)
     filled_in = {"note": given.note, "tell": given.tell, "next": pages.came_from(request)}
     query = {name: value for name, value in filled_in.items() if value}
     address = reverse("undo_version", args=[store.pk, version.pk], query=query or None)

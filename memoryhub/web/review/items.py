@@ -35,7 +35,7 @@ from memoryhub.pure.text.diffs import REQUEST_WORK, Diff, shortened
 from memoryhub.pure.text.matching import Work
 from memoryhub.web.common.marks import UNMARKED, Marks, found_in, kept_by
 from memoryhub.web.common.texts import masking
-from memoryhub.web.common.versions import text_before, text_of
+from memoryhub.web.common.versions import moved_from, text_before, text_of
 from memoryhub.web.common.versions.comparisons import Sides, sides
 from memoryhub.web.common.versions.decided import decided
 from memoryhub.web.review.queries import Row
@@ -83,8 +83,13 @@ class Item:
         return sides(self.before, self.version)
 
     @property
+    def path(self) -> str:
+        """Return the path of the version or, if it was redacted, of the memory now."""
+        return str(self.version.path or self.memory.path)
+
+    @property
     def moved_from(self) -> str | None:
-        return self.before.path if self.before and self.before.path != self.version.path else None
+        return moved_from(self.before, self.version)
 
     @property
     def together(self) -> int:

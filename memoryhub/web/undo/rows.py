@@ -212,7 +212,9 @@ class _Diffs:
         cannot have a diff.
         """
         now = change.now
-        if state is None or change.memory not in self.shown or (now.is_there and now.sha256 == state.sha256):
+        if state is None or change.memory not in self.shown or state.same(now):
+            return None, False
+        if now.is_there and now.sha256 == state.sha256:
             return None, False
         if any(s.is_there and s.text is None and s.content is None for s in (now, state)):
             return None, False

@@ -10,6 +10,7 @@ from memoryhub.actions.verification import verify
 from memoryhub.models import AuditEntry, HoldKind, Memory, MemoryStore, User
 from tests.support.fixtures import signed_in
 from tests.web.erasure.erasing import SUBJECT, everywhere, of_two_versions, version, write
+from tests.web.history.versions import Caller
 from tests.web.memories.pages import act, new_curator, newest, page
 
 pytestmark = pytest.mark.django_db
@@ -103,6 +104,38 @@ def test_one_that_is_redacted_says_so_and_stays_as_it_is(memory: Memory, alice: 
     assert "already redacted" in page(client, address(memory))
     assert client.post(address(memory), {"name": "zq.md"}).status_code == 200
     assert AuditEntry.objects.count() == count
+
+
+def test_no_page_says_that_a_redacted_version_moved_its_memory_or_changed_nothing(
+    store: MemoryStore, key: str, alice: User
+) -> None:
+    caller, client = Caller(store, key), signed_in(alice)
+    memory = caller.create("/a.md", "one\n")
+    for text in ("two", "three", "four"):
+        caller.replace("/a.md", {"two": "one", "three": "two", "four": "three"}[text], text)
+    second, third, last = (version(memory, number) for number in (2, 3, 4))
+    for one in (second, third):
+        client.post(reverse("redact_version", args=[store.pk, one.pk]), {"name": "a.md"})
+    of_memory, of_store = [store.pk, memory.pk], [store.pk]
+    changes = reverse("changes", args=of_store)
+    html = page(client, f"{changes}?from={second.seq}&to={third.seq}")
+    assert "No differences" not in html and "One of the two texts was removed permanently." in html
+    assert "badge-renamed" not in page(client, f"{changes}?from={third.seq}&to={last.seq}")
+    for address in (
+        reverse("compare", args=of_memory) + "?from=2&to=4",
+        reverse("versions", args=of_memory),
+        reverse("entry", args=[store.pk, last.seq]),
+        reverse("entry", args=[store.pk, second.seq]),
+        reverse("review"),
+    ):
+        html = page(client, address)
+        assert "/a.md →" not in html and "→ /a.md" not in html and "is different" not in html, address
+        assert "of None" not in html and "<ins>+0</ins>" not in html
+    decide = reverse("decide", args=of_store)
+    done = client.post(decide, {"version": third.pk, "decision": "revert", "next": "/review"}, follow=True)
+    assert "a text that is needed for this was removed permanently" in done.content.decode()
+    done = client.post(decide, {"version": second.pk, "decision": "approve", "earlier": "1"}, follow=True)
+    assert "Approved version 2 of /a.md" in done.content.decode()
 
 
 def test_the_same_text_in_other_versions_is_named(memory: Memory, alice: User) -> None:

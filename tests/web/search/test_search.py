@@ -1,7 +1,6 @@
 """The search page: what it shows, to whom, how it goes on, and what it says to what it cannot read."""
 
 import html as htmllib
-import json
 import re
 
 import pytest
@@ -137,19 +136,6 @@ def test_where_is_looked_can_be_chosen(store: MemoryStore, bob: User) -> None:
             assert ("1 memory found." in text_of(asked(bob, word, **{"in": where}))) == (place == where)
         assert "1 memory found." in text_of(asked(bob, f"{word} in:{place}"))
     assert "a <mark>plum</mark>" in asked(bob, "plum")
-
-
-def test_in_the_trash_the_note_of_the_deletion_is_found_too(store: MemoryStore, alice: User) -> None:
-    note = act(alice)
-    curation.create(store.id, "/apple.md", "pear", note._replace(note="a plum"))
-    curation.delete(store.id, "/apple.md", note._replace(note="rotten"))
-    for words in ("rotten", "pear plum rotten", "rotten in:notes"):
-        assert "1 memory found." in text_of(asked(alice, words, trash="yes"))
-    assert "1 memory found." not in text_of(asked(alice, "rotten in:paths", trash="yes"))
-    html = asked(alice, "rotten plum", trash="yes")
-    assert "a <mark>plum</mark>" in html and "<mark>rotten</mark>" in html
-    rows = signed_in(alice).post(reverse("export_search"), {"format": "json", "q": "rotten", "trash": "yes"})
-    assert [row["note"] for row in json.loads(rows.getvalue())] == ["a plum\nrotten"]
 
 
 def test_the_fields_say_what_is_typed_in_the_filter(bob: User) -> None:

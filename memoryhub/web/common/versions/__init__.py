@@ -43,3 +43,13 @@ def text_before(before: MemoryVersion | None, version: MemoryVersion) -> str | N
     It is "" if `version` is the first one or `before` is a deletion, and None if `before` was redacted or removed.
     """
     return None if before is None and version.number > 1 else text_of(before)
+
+
+def moved_from(before: MemoryVersion | None, version: MemoryVersion) -> str | None:
+    """Return the path of `before` if `version` has another path, else None.
+
+    A redacted version has no path, so it is not known to have another one.
+    """
+    if before is None or None in (before.path, version.path) or before.path == version.path:
+        return None
+    return str(before.path)

@@ -13,6 +13,7 @@ from django.db.models import Exists, OuterRef, Q
 
 from memoryhub.models import AuditEntry, MemoryVersion, Operation
 from memoryhub.pure.protocol import paths
+from memoryhub.web.common.versions import moved_from
 from memoryhub.web.history.moments import past
 
 SIZE = 100
@@ -56,7 +57,7 @@ class Difference:
             return (Kind.CHANGED,) if self.after else (Kind.DELETED,)
         if self.before is None or self.after is None:
             return (Kind.ADDED,) if self.after else (Kind.DELETED,) if self.before else ()
-        renamed = (Kind.RENAMED,) if self.before.path != self.after.path else ()
+        renamed = (Kind.RENAMED,) if moved_from(self.before, self.after) else ()
         return (*renamed, Kind.CHANGED) if not _same_text(self.before, self.after) else renamed
 
     @property
@@ -178,7 +179,8 @@ def _there(version: MemoryVersion | None) -> MemoryVersion | None:
 
 
 def _same_text(old: MemoryVersion, new: MemoryVersion) -> bool:
-    return old.text_id == new.text_id if None in (old.sha256, new.sha256) else old.sha256 == new.sha256
+    """Return whether two versions have the same text. No text is the same as a redacted one."""
+    return None not in (old.text_id, new.text_id) and old.sha256 == new.sha256
 
 
 def _by_path(rows: Sequence[Difference]) -> list[Difference]:
