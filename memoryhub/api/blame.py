@@ -74,7 +74,7 @@ def _stretches(
 ) -> Iterator[Json]:
     """Yield ranges of consecutive lines, in order. All lines of a range were introduced by one version."""
     first = 1
-    for (number, known), group in groupby(origins, key=lambda origin: (origin.number, origin.known)):
+    for (number, known), group in groupby(origins, key=lambda origin: (origin.number, origin.is_certain)):
         count = sum(1 for _ in group)
         version = by_number.get(number)
         entry = None if version is None else entries.get(version.seq)

@@ -39,9 +39,7 @@ def emptied_by(memory: Memory, text: str) -> list[str]:
 
 def _authors(versions: Sequence[Version], text_of: TextOf, work: Work, whole: bool) -> set[int]:
     """Return the numbers of the versions that certainly added a line of the last version."""
-    return {
-        one.number for one in origins_of(versions, text_of, work, whole=whole) if one.known and one.since == one.number
-    }
+    return {one.number for one in origins_of(versions, text_of, work, whole=whole) if one.is_certain}
 
 
 def _only_adds(rows: dict[int, Row], number: int, text_of: TextOf, work: Work) -> bool:

@@ -160,7 +160,9 @@ class BlamedLines(Object):
 
     first_line: int = Field(description="Counted from 1.")
     last_line: int
-    known: bool = Field(description="False: this version introduced them, or an earlier one that was not examined.")
+    known: bool = Field(
+        description="False: this version introduced them, or an earlier one that was redacted, removed or not examined."
+    )
     number: int = Field(description="The number of the version.")
     memory_version_id: str | None
     created_at: Timestamp | None

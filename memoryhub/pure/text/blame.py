@@ -44,6 +44,11 @@ class Origin(NamedTuple):
     before: int = 0
     known: bool = True
 
+    @property
+    def is_certain(self) -> bool:
+        """Return whether version `number`, and no other, introduced the line."""
+        return self.known and self.since == self.number
+
 
 def blame(versions: Sequence[Version], text_of: TextOf, work: Work, *, whole: bool = True) -> list[Origin]:
     """Return the Origin of each line of the last version, whose text must exist. `versions` are in order of time.

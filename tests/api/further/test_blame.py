@@ -28,5 +28,5 @@ def test_each_line_is_told_with_the_version_that_brought_it(managed: Hub) -> Non
     redaction.redact_version(managed.store.id, one.pk, ACT)
     assert refusal(get(managed, f"memories/{one.memory_id}/blame", memory_version_id=one.pk))[0] == 400
     after = get(managed, f"memories/{one.memory_id}/blame").value["lines"]
-    assert [part["number"] for part in after] == [3, 2]
+    assert [(part["number"], part["known"]) for part in after] == [(3, True), (2, False)]
     assert_audit_is_right(managed.store)
