@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple, Protocol
 
-from django.db.models import F, OuterRef, Subquery
+from django.db.models import F, OuterRef, Q, Subquery
 from django.utils import timezone
 
-from memoryhub.models import Assignment, AuditEntry, MemoryStore, MemoryVersion
+from memoryhub.models import Assignment, AuditEntry, Memory, MemoryStore, MemoryVersion, ReviewState
 from memoryhub.models.memories import MemoryVersionQuerySet
 from memoryhub.pure import ids
 from memoryhub.pure.text.filter_words import MINE
@@ -47,7 +47,10 @@ class Place(NamedTuple):
 
 
 class Row(NamedTuple):
-    """The columns of a version that filtering and ordering need. For a proposal, `seq` is its number."""
+    """The columns of a version that filtering and ordering need. For a proposal, `seq` is its number.
+
+    The path of a redacted version is that of its memory now, as the page shows it.
+    """
 
     store: str
     seq: int
@@ -246,9 +249,11 @@ class _Stream:
         return self._near_path().order_by().values("pk")[: FEW + 1].count() <= FEW
 
     def _near_path(self) -> MemoryVersionQuerySet:
-        """Return the versions in a range of paths that includes the filter's path and everything under it."""
+        """Return the versions in a range of paths that includes the filter's path and everything under it, and the
+        unreviewed versions whose paths were redacted."""
         path = self.wanted.path or ""
-        return MemoryVersion.objects.filter(store_id=self.store, path__gte=path, path__lt=path + "0")
+        redacted = Q(path=None, review_state=ReviewState.UNREVIEWED)
+        return MemoryVersion.objects.filter(Q(path__gte=path, path__lt=path + "0") | redacted, store_id=self.store)
 
     def take(self) -> Row:
         row = self.rows.popleft()
@@ -302,13 +307,8 @@ class _Stream:
 
     def _chunk(self, found: MemoryVersionQuerySet, size: int) -> tuple[list[Row], int]:
         order = ["number"] if self.wanted.memory is not None else ["place" if self.by_path else "seq", "pk"]
-        columns = ("store_id", "seq", "pk", "memory_id", "path", "created_at")
-        rows = [
-            Row(*row)
-            for row in found.order_by(*(f"-{name}" if self.newest else name for name in order)).values_list(*columns)[
-                :size
-            ]
-        ]
+        found = found.order_by(*(f"-{name}" if self.newest else name for name in order))[:size]
+        rows = rows_of(self.store, found)
         if rows:
             self.read = Place(rows[-1].seq, rows[-1].id)
         return rows, len(rows)
@@ -333,6 +333,15 @@ class _Stream:
         if self.read is None or self.read.id == _AFTER_ALL:
             return []
         return self._chunk(self._from_here().filter(seq=self.read.seq), 10_000)[0]
+
+
+def rows_of(store: str, versions: MemoryVersionQuerySet) -> list[Row]:
+    """Return the rows of `versions`, which are all of one store."""
+    columns = ("store_id", "seq", "pk", "memory_id", "path", "created_at")
+    rows = [Row(*row) for row in versions.values_list(*columns)]
+    redacted = {row.memory for row in rows if row.path is None}
+    now = dict(Memory.objects.among(store, redacted).values_list("pk", "path")) if redacted else {}
+    return [row if row.path is not None else row._replace(path=now.get(row.memory)) for row in rows]
 
 
 def matching(wanted: Wanted, store: str, rows: list[Row]) -> list[Row]:

@@ -8,7 +8,7 @@ from memoryhub.models import AuditEntry, Finding, Memory, MemoryStore, MemoryVer
 from memoryhub.web.common.texts.kinds import SEVERITY, group_of
 from memoryhub.web.review.filters import Wanted
 from memoryhub.web.review.proposed import Proposals
-from memoryhub.web.review.queries import Row, matching
+from memoryhub.web.review.queries import Row, matching, rows_of
 
 MOST = 10
 """The most versions and proposals at the top of the inbox."""
@@ -44,8 +44,7 @@ def _of_store(wanted: Wanted, store: str, proposals: Proposals) -> Iterator[tupl
     if store not in wanted.stores:
         return
     heads = list(Memory.objects.among(store, severity).values_list("head_id", flat=True))
-    columns = ("store_id", "seq", "pk", "memory_id", "path", "created_at")
-    rows = [Row(*row) for row in MemoryVersion.objects.among(store, heads).unreviewed().values_list(*columns)]
+    rows = rows_of(store, MemoryVersion.objects.among(store, heads).unreviewed())
     for row in _of_session(wanted, store, matching(wanted, store, rows)):
         yield severity[row.memory], row
 

@@ -7,6 +7,7 @@ from django.urls import reverse
 
 from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.erasure import redaction
 from memoryhub.actions.review import decisions
 from memoryhub.models import Access, Door, MemoryStore, User
 from memoryhub.web.review import queries
@@ -186,3 +187,21 @@ def test_a_filter_that_cannot_be_read_gets_a_sentence(caller: Caller, alice: Use
     page = inbox(signed_in(alice), q=words)
     assert page.context["problem"]
     assert shown(page) == []
+
+
+@pytest.mark.both_databases
+@pytest.mark.parametrize("few", [0, 5_000])
+def test_a_redacted_version_is_found_by_the_path_that_its_row_shows(
+    caller: Caller, alice: User, monkeypatch: pytest.MonkeyPatch, few: int
+) -> None:
+    monkeypatch.setattr(queries, "FEW", few)
+    caller.create("/notes/b.md", "b\n")
+    _, (first, _) = two(caller)
+    redaction.redact_version(caller.store.pk, first.pk, by(alice))
+    client = signed_in(alice)
+    for words in ("path:/a.md", "path:/ -path:/notes", "a.md"):
+        for order, found in (("oldest", [1, 2]), ("newest", [2, 1])):
+            page = inbox(client, q=words, order=order)
+            assert [item.version.number for item in page.context["items"]] == found, words
+            assert [item.path for item in page.context["items"]] == ["/a.md", "/a.md"]
+    assert [item.path for item in inbox(client, q="path:/notes").context["items"]] == ["/notes/b.md"]
