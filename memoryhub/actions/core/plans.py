@@ -15,6 +15,7 @@ from django.utils.crypto import salted_hmac
 
 from memoryhub.models import Directory, Hold, Memory, MemoryVersion, Operation
 from memoryhub.pure.protocol import paths
+from memoryhub.pure.protocol.errors import ToolError
 
 MOST = 10_000
 """The most memories that one act changes."""
@@ -115,8 +116,9 @@ class Change:
     choices: tuple[Choice, ...] = (Choice.APPLY, Choice.KEEP)  # the first one is proposed
     replaced: tuple[str, ...] = ()  # in a proposal: ids of the agent's changes that its later changes replaced
     cut: tuple[str, ...] = ()  # in a proposal: ids of changes that later changes replaced in part
-    refused: tuple[Choice, ...] = ()  # choices that `held` forbids
+    refused: tuple[Choice, ...] = ()  # choices that `held` or `blocked` forbids
     held: Hold | None = None
+    blocked: ToolError | None = None  # why the rules for sensitive text forbid a choice
 
     @property
     def is_new(self) -> bool:

@@ -2,11 +2,11 @@
 
 from typing import NamedTuple
 
-from memoryhub.actions.core import sql, store_settings
-from memoryhub.actions.core.rules.ruling import Looked, Spans, ruling
+from memoryhub.actions.core import sql
+from memoryhub.actions.core.rules.ruling import Looked, Spans
 from memoryhub.actions.core.stored import StoredMemory
 from memoryhub.actions.core.transactions import in_slices, is_open, require_own_thread
-from memoryhub.actions.findings import findings
+from memoryhub.actions.findings import findings, refusals
 from memoryhub.pure import sensitive
 from memoryhub.pure.protocol import text
 from memoryhub.pure.protocol.commands import Command, Create, Insert, StrReplace
@@ -74,12 +74,8 @@ def of_text(store_id: str, old: str | None, new: str, written: tuple[int, int] |
     if len(new) < LONG or new == old:
         return {}
     require_own_thread()
-    sql.connect()
-    row = sql.one(sql.STORE, store_id)
-    if row is None:
-        return {}
-    rules = ruling(*store_settings.of_row(row[sql.TOTAL_COLUMNS :]).rules)
-    if rules.is_idle:
+    rules = refusals.rules_of(store_id)
+    if rules is None:
         return {}
     with in_slices() as pause:
         novelty = Novelty(old, new, written, steps=sensitive.STEPS, pause=pause)

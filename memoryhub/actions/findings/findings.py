@@ -105,7 +105,7 @@ def screen(
         return Screened(new)
     if kept_out:
         store.kept_out += [(span.kind, new[span.start : span.end]) for span in kept_out]
-        _refuse_blocked(rules.actions, path, new, kept_out)
+        refuse_blocked(rules.actions, path, new, kept_out)
     if not kept_out:
         return Screened(new, (), tuple(flagged))
     masked = sensitive.mask(new, kept_out)
@@ -134,7 +134,8 @@ def look_ahead(rules: Ruling, texts: Iterable[str]) -> Looked:
     return {(rules, None, text): spans_of(rules, Novelty(None, text)) for text in texts}
 
 
-def _refuse_blocked(actions: Mapping[str, Action], path: str, text: str, spans: Iterable[Span]) -> None:
+def refuse_blocked(actions: Mapping[str, Action], path: str, text: str, spans: Iterable[Span]) -> None:
+    """Raise ToolError for the first of the spans whose kind is blocked."""
     for span in spans:
         if actions[span.kind] == Action.BLOCK:
             raise ToolError(results.blocked(path, span.kind, sensitive.line_of(text, span.start)))

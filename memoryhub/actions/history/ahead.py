@@ -3,13 +3,12 @@
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
-from memoryhub.actions.core import sql, store_settings
 from memoryhub.actions.core.audit.commands import BY_AGENTS
 from memoryhub.actions.core.plans import Change, Plan, State, in_parts
-from memoryhub.actions.core.rules.ruling import NOTHING_CLEAN, Clean, Ruling, ruling
+from memoryhub.actions.core.rules.ruling import NOTHING_CLEAN, Clean, Ruling
 from memoryhub.actions.core.transactions.snapshot import snapshot
 from memoryhub.actions.core.tree import Tree
-from memoryhub.actions.findings import findings
+from memoryhub.actions.findings import findings, refusals
 from memoryhub.models import AuditChain, AuditEntry, MemoryText, MemoryVersion
 from memoryhub.pure import sensitive
 from memoryhub.pure.text.novelty import Novelty
@@ -70,10 +69,8 @@ def _pair(change: Change, new: State) -> tuple[str | None, str]:
 
 def _clean(plan: Plan) -> Clean:
     wanted = [change for change in plan.changes if change.then.is_there]
-    sql.connect()
-    row = sql.one(sql.STORE, plan.store) if wanted else None
-    rules = ruling(*store_settings.of_row(row[sql.TOTAL_COLUMNS :]).rules) if row else None
-    if rules is None or rules.is_idle:
+    rules = refusals.rules_of(plan.store) if wanted else None
+    if rules is None:
         return NOTHING_CLEAN
     texts = {pair for part in in_parts(wanted, TEXTS_AT_ONCE) for pair in _texts(plan.store, rules, part)}
     paths = {str(change.then.path) for change in wanted if change.then.path != change.now.path}

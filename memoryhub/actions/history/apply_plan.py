@@ -224,8 +224,10 @@ def apply(store: Tree, plan: Plan, choices: Mapping[str, Choice]) -> list[str]:
     _require_not_held(store, leaving)
     _require_may_return(store, {change.memory: str(state.path) for change, state in wanted if _returns(change, state)})
     tree.take_out(store, [_stored(change) for change, _ in leaving])
+    # What becomes smaller comes first, so that no limit is exceeded on the way to a state that keeps it.
+    growing = sorted(wanted, key=lambda one: one[1].size - one[0].now.size)
     for step in (_delete, _rewrite, _place):
-        for change, state in wanted:
+        for change, state in growing:
             step(store, change, state)
     return sorted(change.memory for change, choice in chosen if choice == Choice.KEEP)
 
@@ -305,7 +307,8 @@ def _place(store: Tree, change: Change, state: State) -> None:
         _create(store, path, state.content or "", place)
         return
     kept = _kept(store, change, state)
-    tree.check_limits(store, path, old_size=None, new_size=kept.size)
+    if not change.now.is_there or kept.size > change.now.size:  # a move alone exceeds no limit
+        tree.check_limits(store, path, old_size=None, new_size=kept.size)
     operation = Operation.MODIFIED if change.now.is_there else Operation.CREATED
     tree.put(store, _stored(change), operation, path, kept.text, kept.size, kept.sha256)
     findings.note(store, change.memory, store.made[-1].id, kept.screened, place, returns=True)

@@ -1,6 +1,7 @@
 """Reverts versions that agents wrote, as a decision of the review, and takes such decisions back."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from memoryhub.actions.core import plans, tree
 from memoryhub.actions.core.audit import Act
@@ -8,6 +9,7 @@ from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.core.tree import Tree
 from memoryhub.actions.history import apply_plan
 from memoryhub.actions.history.apply_plan import Choice, Plan
+from memoryhub.actions.history.refused import without_refused
 from memoryhub.actions.review import decisions
 from memoryhub.actions.review.verbs import ANSWERS
 from memoryhub.models import AuditEntry, MemoryVersion, ReviewState
@@ -21,6 +23,19 @@ class NeedsChoice(Exception):
     def __init__(self, plan: Plan) -> None:
         super().__init__("later changes overlap with it")
         self.plan = plan
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """How many versions were left out: because later edits overlap them, or because a legal hold or a rule for
+    sensitive text forbids the change of their memories."""
+
+    overlapping: int = 0
+    forbidden: int = 0
+
+    @property
+    def count(self) -> int:
+        return self.overlapping + self.forbidden
 
 
 def revert(store_id: str, version_id: str, act: Act) -> decisions.Done:
@@ -38,22 +53,25 @@ def revert(store_id: str, version_id: str, act: Act) -> decisions.Done:
         return _revert(store, [version_id], plan)
 
 
-def revert_many(store_id: str, versions: Sequence[str], act: Act) -> tuple[decisions.Done | None, int]:
-    """Revert the versions that still await review, except in memories in which a person has to choose.
+def revert_many(store_id: str, versions: Sequence[str], act: Act) -> tuple[decisions.Done | None, Skipped]:
+    """Revert the versions that still await review, except in memories in which a person has to choose, or in which a
+    legal hold or a rule for sensitive text forbids the change.
 
-    Return (result, number of versions left out for this reason). The result is None if nothing was reverted.
+    Return (result, versions left out). The result is None if nothing was reverted.
     """
     with tree.locked(store_id, act) as store:
         waiting = dict(_waiting(store_id, versions))
-        left: set[str] = set()
+        overlapping, forbidden = 0, 0
         while waiting:
             plan = apply_plan.undo_plan(store_id, sorted(waiting))
             met = {change.memory for change in plan.changes if change.problem}
-            if not met:
-                return _revert(store, sorted(waiting), plan), len(left)
-            left.update(pk for pk, memory in waiting.items() if memory in met)
-            waiting = {pk: memory for pk, memory in waiting.items() if memory not in met}
-        return None, len(left)
+            refused = {change.memory for change in without_refused(plan, act.at).changes if change.refused} - met
+            if not met and not refused:
+                return _revert(store, sorted(waiting), plan), Skipped(overlapping, forbidden)
+            overlapping += sum(memory in met for memory in waiting.values())
+            forbidden += sum(memory in refused for memory in waiting.values())
+            waiting = {pk: memory for pk, memory in waiting.items() if memory not in met | refused}
+        return None, Skipped(overlapping, forbidden)
 
 
 def _memories(store_id: str, versions: Sequence[str]) -> list[tuple[str, str]]:

@@ -38,6 +38,12 @@ def of_call(answer: str) -> str:
     return in_words(ToolError(answer))
 
 
+def for_writer(error: ToolError) -> str:
+    """Return the sentence of a refusal, and what a person can do who has the text in a form."""
+    advice = next((str(advice) for pattern, advice in _ADVICE if pattern.fullmatch(error.message)), "")
+    return f"{for_people(error)} {advice}".rstrip()
+
+
 def is_about_text(error: ToolError) -> bool:
     """Return whether a refusal is about the text of a memory, and not about its path."""
     return any(pattern.fullmatch(error.message) for pattern in _OF_TEXT)
@@ -77,6 +83,16 @@ _OF_TEXT = (
     _pattern(results.store_too_large, "size", "limit"),
     _pattern(results.too_many_lines, "path"),
 )
+
+_ADVICE: tuple[tuple[re.Pattern[str], Promise], ...] = (
+    (_pattern(results.blocked, "path", "kind", "line"), _("Remove it and save again.")),
+    (_pattern(results.too_much_like, "path", "kind"), _("Save the text in parts.")),
+    (
+        _pattern(results.too_many_versions, "path", "count"),
+        _("Write to another path, or delete it and create it again."),
+    ),
+)
+"""(pattern of the tool's sentence, advice) for refusals of a text that a person has just written."""
 
 _REASONS: dict[str, Promise] = {
     "'.' segments are not allowed": _("a part that is a single dot is not allowed"),
@@ -141,18 +157,19 @@ _SENTENCES: tuple[tuple[re.Pattern[str], Promise], ...] = (
     ),
     (
         _pattern(results.blocked, "path", "kind", "line"),
-        _(
-            "Line %(line)s of %(path)s contains %(kind)s, which this memory store "
-            "does not keep. Remove it and save again."
-        ),
+        _("Line %(line)s of %(path)s contains %(kind)s, which this memory store does not keep."),
     ),
     (
         _pattern(results.too_much_like, "path", "kind"),
-        _("Too much of %(path)s looks like %(kind)s, so the check would take too long. Save the text in parts."),
+        _("Too much of %(path)s looks like %(kind)s, so the check would take too long."),
     ),
     (
         _pattern(results.path_blocked, "kind"),
         _("This path contains %(kind)s, which this memory store does not keep. Choose another path."),
+    ),
+    (
+        _pattern(results.too_many_versions, "path", "count"),
+        _("%(path)s has %(count)s versions, which is the limit of this memory store."),
     ),
     (_pattern(results.nothing_to_restore), _("This memory version has no text that could be restored.")),
 )

@@ -27,7 +27,7 @@ from memoryhub.web.common.pages import see_other
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.shown_texts import shows, shows_versions
 from memoryhub.web.common.texts import lines, markdown, masking
-from memoryhub.web.common.tool_errors import for_people, is_about_text
+from memoryhub.web.common.tool_errors import for_people, for_writer, is_about_text
 from memoryhub.web.common.versions import closing
 from memoryhub.web.common.versions.undo_banner import tell_done
 from memoryhub.web.memories import branches, conflict as memories_conflict, facts, life_line
@@ -78,7 +78,7 @@ def new(request: Request, store: MemoryStore) -> HttpResponse:
                 store.id, given["path"], given["content"], act(request, given["note"]), override=given["override"]
             )
         except ToolError as error:
-            form.add_error("text" if is_about_text(error) else "path", for_people(error))
+            form.add_error("text" if is_about_text(error) else "path", for_writer(error))
         except findings.NeedsReason as needed:
             ask_reason(form, needed)
         else:
@@ -119,7 +119,7 @@ def edit(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
         )
     except (findings.NeedsReason, ToolError) as error:
         if isinstance(error, ToolError):
-            form.add_error("text", for_people(error))
+            form.add_error("text", for_writer(error))
         else:
             ask_reason(form, error)
         return _edit_page(request, store, memory, form)

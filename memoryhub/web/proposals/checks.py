@@ -1,20 +1,19 @@
-"""Facts about a proposal: the rules that held it back, limits that stop its merge, and other proposals about its
+"""Facts about a proposal: the rules that held it back, what stops its merge, and other proposals about its
 memories."""
 
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from django.utils import timezone
+
 from memoryhub.actions.core.plans import Plan
-from memoryhub.actions.core.rules import limits
-from memoryhub.actions.core.rules.limits import Limits
-from memoryhub.models import HubSettings, MemoryStore, Proposal, ProposalState, ProposedChange
-from memoryhub.pure.protocol.errors import ToolError
-from memoryhub.web.common.tool_errors import in_words
+from memoryhub.models import MemoryStore, Proposal, ProposalState, ProposedChange
 from memoryhub.web.path_rules.rules import rules_before
 from memoryhub.web.path_rules.sentences import names_in, sentence
 from memoryhub.web.proposals.preview import Row
 from memoryhub.web.proposals.rows import Outline
+from memoryhub.web.undo.stopped import over_limits, refused
 
 MOST_OTHERS = 20
 """The most other proposals that are listed for one memory."""
@@ -34,7 +33,7 @@ def checked(
     store: MemoryStore, proposal: Proposal, outlines: Sequence[Outline], plan: Plan, rows: Sequence[Row]
 ) -> tuple[list[Row], list[Held]]:
     """Return the rows of a proposal, and the path rules that held the proposal back. If the proposal is open, each row
-    also has a sentence on the limit that stops the merge, and the numbers of other open proposals about its memory."""
+    also has a sentence on what stops the merge, and the numbers of other open proposals about its memory."""
     held = _held(store, outlines)
     if not proposal.is_open:
         return [*rows], held
@@ -59,28 +58,8 @@ def _held(store: MemoryStore, outlines: Sequence[Outline]) -> list[Held]:
 
 
 def _stopped(store: MemoryStore, plan: Plan) -> dict[str, str]:
-    """Return {memory: a sentence on the limit that stops its change}. For each change, it is assumed that all changes
-    before it are merged."""
-    hub, found = HubSettings.current(), dict[str, str]()
-    most = Limits(*(_limit(store, hub, name) for name in Limits._fields))
-    memories, total = store.memory_count, store.total_bytes
-    for change in plan.changes:
-        now, then = change.now, change.chosen(change.choices[0])
-        old, new = (state.size if state.is_there else None for state in (now, then))
-        if new is None or (old is not None and then.sha256 == now.sha256):
-            continue
-        try:
-            limits.check(most, then.path or "", old_size=old, new_size=new, memories=memories, total_bytes=total)
-        except ToolError as error:
-            found[change.memory] = in_words(error)
-            continue
-        memories, total = memories + (old is None), total + new - (old or 0)
-    return found
-
-
-def _limit(store: MemoryStore, hub: HubSettings, name: str) -> int | None:
-    own: int | None = getattr(store, f"limit_{name}")
-    return hub.limit(name) if own is None else own
+    """Return {memory: a sentence on what stops its change}: a limit, a legal hold or a rule for sensitive text."""
+    return over_limits(store, plan, lambda change: change.choices[0]) | refused(plan, timezone.now())
 
 
 def _others(proposal: Proposal, plan: Plan) -> dict[str, list[int]]:

@@ -60,7 +60,7 @@ class Row:
     lined: Lined | None = None  # makes the HTML of line numbers, and of comments below lines
     beside: str = ""  # comments on lines that are not shown
     is_screened: bool = False  # False if the page had no room for the text: then the rules did not check it
-    stopped: str = ""  # a sentence on the limit that stops the merge
+    stopped: str = ""  # a sentence on what stops the merge
     others: Sequence[int] = ()  # the numbers of other open proposals about the memory
     is_gone: bool = False  # the memory no longer exists
 

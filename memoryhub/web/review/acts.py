@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from memoryhub.actions.core.audit import Act
-from memoryhub.actions.history.revert import revert, revert_many
+from memoryhub.actions.history.revert import Skipped, revert, revert_many
 from memoryhub.actions.review import decisions
 from memoryhub.actions.review.decisions import Done
 from memoryhub.models import MemoryVersion
@@ -17,10 +17,10 @@ ONE: dict[str, Callable[[MemoryVersion, Act, int], Done | None]] = {
 """{decision: its action on one version}. The last argument of an action is the number of earlier versions that it
 includes; the person has seen this number on the page."""
 
-MANY: dict[str, Callable[[str, Sequence[str], Act], tuple[Done | None, int]]] = {
-    "approve": lambda store, versions, act: (decisions.approve_many(store, versions, act), 0),
+MANY: dict[str, Callable[[str, Sequence[str], Act], tuple[Done | None, Skipped]]] = {
+    "approve": lambda store, versions, act: (decisions.approve_many(store, versions, act), Skipped()),
     "revert": revert_many,
-    "flag": lambda store, versions, act: (decisions.flag(store, versions, act), 0),
+    "flag": lambda store, versions, act: (decisions.flag(store, versions, act), Skipped()),
 }
-"""{decision: its action on several versions}. The action returns what was done, and the number of versions that were
-skipped because a person must resolve a conflict."""
+"""{decision: its action on several versions}. The action returns what was done, and which versions were
+skipped."""

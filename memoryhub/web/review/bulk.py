@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _, ngettext
 from django.views.decorators.http import require_POST
 
 from memoryhub.actions.core.tree import NoSuchStore
+from memoryhub.actions.history.revert import Skipped
 from memoryhub.actions.review import decisions
 from memoryhub.actions.review.decisions import MOST
 from memoryhub.actions.review.verbs import OF_SEVERAL, VERBS, Verb
@@ -151,12 +152,12 @@ def _done(request: Request, verb: Verb, parts: Sequence[Part], note: str) -> Htt
     entries = []
     for part in parts:
         try:
-            done, left = acts.MANY[verb.name](part.store.pk, part.versions, doing)
+            done, skipped = acts.MANY[verb.name](part.store.pk, part.versions, doing)
         except (ToolError, NoSuchStore) as error:
             messages.error(request, f"{part.store.name}: {why_not(error)}")
             continue
         decisions.release(part.store.pk, part.memories, person(request))
-        _add_message(request, part, verb, done, left)
+        _add_message(request, part, verb, done, skipped)
         entries += [(part.store.pk, done.seq)] if done else []
     if verb.is_answer and len(entries) > 1:
         _offer_undo(request, entries)
@@ -171,12 +172,12 @@ def _offer_undo(request: Request, entries: Sequence[tuple[str, int]]) -> None:
     messages.success(request, format_html(link, said, undo, _("Undo all")))
 
 
-def _add_message(request: Request, part: Part, verb: Verb, done: decisions.Done | None, left: int) -> None:
+def _add_message(request: Request, part: Part, verb: Verb, done: decisions.Done | None, skipped: Skipped) -> None:
     if done is not None and verb.did:
         count = len(done.versions)
         said = f"{part.store.name}: {verb.did(count) % {'count': count}}"
         messages.success(request, with_links(part.store.pk, said, done.seq, verb, next_of(request, "review")))
-    decided = len(part.versions) - left - (len(done.versions) if done else 0)
+    decided = len(part.versions) - skipped.count - (len(done.versions) if done else 0)
     if verb.state and decided > 0:
         said = ngettext(
             "%(count)s of them had already been decided about.",
@@ -184,7 +185,16 @@ def _add_message(request: Request, part: Part, verb: Verb, done: decisions.Done 
             decided,
         )
         messages.warning(request, said % {"count": decided})
-    if left:
+    if left := skipped.forbidden:
+        said = ngettext(
+            "%(count)s version was skipped, because a legal hold or the rules for sensitive text forbid the change. "
+            "Revert it from the inbox to see why.",
+            "%(count)s versions were skipped, because a legal hold or the rules for sensitive text forbid the change. "
+            "Revert them one by one from the inbox to see why.",
+            left,
+        )
+        messages.warning(request, said % {"count": left})
+    if left := skipped.overlapping:
         said = ngettext(
             "%(count)s version was skipped, because later edits overlap it. Revert it from the "
             "inbox, where you can choose what to keep.",

@@ -17,6 +17,7 @@ from memoryhub.web.undo import rows
 from memoryhub.web.undo.form import MOST_NOTE, Given, rest_options
 from memoryhub.web.undo.graph import drawn
 from memoryhub.web.undo.spread import Spread, Ticks
+from memoryhub.web.undo.stopped import over_limits
 from memoryhub.web.undo.summary import brief_rows
 
 
@@ -87,8 +88,10 @@ def shown(request: Request, store: MemoryStore, plan: Plan, asked: Asked, *, may
     shows(request, store, rows.in_diffs(store.pk, preview.whole))
     chosen = {change.memory: change.chosen(asked.given.choice(change)) for change in plan.changes}
     spread = asked.spread if asked.spread and asked.spread.readers else None
+    over = over_limits(store, plan, asked.given.choice) if may_apply else {}
     return {
         "preview": preview,
+        "over": next(iter(over.values()), ""),
         "closes": closing.closed_by(store.pk, chosen),
         "given": asked.given,
         "spread": spread,

@@ -64,7 +64,7 @@ class Option:
     help: str
     chosen: bool
     effects: str = ""  # the effects of this choice
-    is_refused: bool = False  # a legal hold forbids this choice
+    is_refused: bool = False  # a legal hold or a rule for sensitive text forbids this choice
 
 
 Words = Callable[[Change, Choice], tuple[str, str]]
@@ -72,12 +72,12 @@ Words = Callable[[Change, Choice], tuple[str, str]]
 
 
 def options(change: Change, given: Given, words_of: Words) -> list[Option]:
-    """Return the buttons for a change with a problem or a legal hold, the proposed one first."""
+    """Return the buttons for a change with a problem or a forbidden choice, the proposed one first."""
     chosen = given.choice(change)
     is_plain = not change.problem and change.then.is_there
     words = [(choice, *words_of(change, choice)) for choice in change.choices]
     words += [
-        (choice, *(_words_of_held(change) if is_plain else words_of(change, choice))) for choice in change.refused
+        (choice, *(_words_of_refused(change) if is_plain else words_of(change, choice))) for choice in change.refused
     ]
     return [
         Option(choice.value, label, help, choice == chosen, effects_of([change], choice), choice in change.refused)
@@ -163,8 +163,8 @@ def undo_words(change: Change, choice: Choice) -> tuple[str, str]:
     )
 
 
-def _words_of_held(change: Change) -> tuple[str, str]:
-    """Return the label for the greyed button of a change that a legal hold forbids, and an empty sentence."""
+def _words_of_refused(change: Change) -> tuple[str, str]:
+    """Return the label for the greyed button of a change that is forbidden, and an empty sentence."""
     words = {"created": _("Bring it back"), "modified": _("Change it")}
     return words.get(change.kind) or _("Move it to %(path)s") % {"path": change.then.path}, ""
 

@@ -13,6 +13,7 @@ from memoryhub.pure.text.diffs import REQUEST_WORK, Diff
 from memoryhub.pure.text.matching import Work
 from memoryhub.web.common import pages
 from memoryhub.web.common.texts import masking
+from memoryhub.web.common.tool_errors import in_words
 from memoryhub.web.common.versions.comparisons import Sides
 from memoryhub.web.undo.form import MOST_ASKED, Given, Option, Words, effects_of, options, undo_words
 from memoryhub.web.undo.rivals import Rival, rivals_of
@@ -79,6 +80,11 @@ class Row:
         return Sides(self.wanted.address(self.change.memory, before=True))
 
     @property
+    def blocked(self) -> str:
+        """Return why the rules for sensitive text forbid a choice; "" if they do not."""
+        return in_words(self.change.blocked) if self.change.blocked else ""
+
+    @property
     def effects(self) -> str:
         """Return the effects of the proposed choice for this change."""
         return effects_of([self.change])
@@ -93,7 +99,7 @@ class Preview:
     unasked: Sequence[Change]  # problems without their own buttons
     counts: dict[str, int]  # {effect: number of memories}, with the current choices
     problems: int
-    plain: int  # how many changes have neither a problem nor a legal hold
+    plain: int  # how many changes have neither a problem nor a forbidden choice
     count: int  # how many memories change, with the current choices
     plain_effects: str  # the effects of the `plain` changes
 
@@ -121,8 +127,8 @@ def preview(
 ) -> Preview:
     """Return the rows of a plan with the current choices. If the URL asks for one diff, only that diff is computed.
 
-    Only the first `most` changes (default: MOST_DIFFS) can have diffs. Changes with a problem or a legal hold come
-    first; up to MOST_ASKED of them can have diffs, even if that is more than `most`. With `in_hunks`, each
+    Only the first `most` changes (default: MOST_DIFFS) can have diffs. Changes with a problem or a forbidden choice
+    come first; up to MOST_ASKED of them can have diffs, even if that is more than `most`. With `in_hunks`, each
     diff has the same hunks as a diff of the unmasked texts.
     """
     rivals = rivals_of(plan.changes)

@@ -37,6 +37,7 @@ class _Words:
             Problem.TAKEN: ("flagged", _("path is taken")),
             Problem.REDACTED: ("redacted", _("redacted")),
             "held": ("archived", _("held")),
+            "blocked": ("flagged", _("not allowed")),
             Problem.UNMERGED: ("flagged", _("needs a choice")),
         }
         kinds = {kind: f'<span class="badge badge-{css}">{escape(word)}</span>' for kind, (css, word) in badges.items()}
@@ -58,7 +59,7 @@ def _row(row: Row, words: _Words, may_apply: bool) -> str:
         effects = effects_of([change])
         field = f'<input type="checkbox" name="leave_out" value="{memory}" data-effects="{effects}"{ticked}>'
         box = f' <label class="undo-leave">{field} {words.leave}</label>'
-    kind = change.problem or ("held" if change.refused else change.kind)
+    kind = change.problem or ("held" if change.held else "blocked" if change.blocked else change.kind)
     return (
         f'<li class="row"><div class="row-main"><a class="mono break-anywhere" href="{words.address[:-3]}{memory}">'
         f'{_paths(change)}</a></div><div class="row-end">{words.kinds[kind]}{box}</div></li>'

@@ -15,6 +15,7 @@ from memoryhub.actions.comments import addressee
 from memoryhub.actions.comments.comments import LONGEST_NOTE
 from memoryhub.actions.history import apply_plan
 from memoryhub.actions.history.apply_plan import Done, Plan, PlanChanged, TooMuch
+from memoryhub.actions.history.refused import without_refused
 from memoryhub.actions.review import decisions
 from memoryhub.database import watch
 from memoryhub.models import Agent, Directory, MemoryStore, Role
@@ -30,7 +31,6 @@ from memoryhub.web.common.versions import undo_banner
 from memoryhub.web.history.moments import choice
 from memoryhub.web.undo import tasks
 from memoryhub.web.undo.asked import Asked, flagged_words, shown, since_opened, to_flag_words, undone_words
-from memoryhub.web.undo.held import without_held
 from memoryhub.web.undo.tasks import Task
 
 METHODS = ["GET", "HEAD", "POST"]
@@ -95,7 +95,7 @@ def _apply(request: Request, store: MemoryStore, task: Task, asked: Asked) -> Ht
     try:
         done = task.apply(given.for_plan(plan), given.digest, act(request, given.note), asked.ticks)
     except PlanChanged as changed:
-        return _page(request, store, task, without_held(changed.plan, timezone.now()), asked, since_opened())
+        return _page(request, store, task, without_refused(changed.plan, timezone.now()), asked, since_opened())
     except ToolError as error:
         return _page(request, store, task, _plan(task, asked), asked, in_words(error))
     said = _said(task, done)
@@ -116,8 +116,8 @@ def _apply(request: Request, store: MemoryStore, task: Task, asked: Asked) -> Ht
 
 
 def _plan(task: Task, asked: Asked) -> Plan:
-    """Return the plan of a task, without the choices that legal holds forbid."""
-    plan = without_held(task.plan(asked.ticks), timezone.now())
+    """Return the plan of a task, without the choices that legal holds and the rules for sensitive text forbid."""
+    plan = without_refused(task.plan(asked.ticks), timezone.now())
     watch.allow(len(plan.changes) * SECONDS_EACH)
     return plan
 

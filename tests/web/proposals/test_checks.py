@@ -6,9 +6,11 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from memoryhub.actions.core.audit import Act
+from memoryhub.actions.core.rules import holds
+from memoryhub.actions.findings import rules
 from memoryhub.actions.stores import path_rules, stores
 from memoryhub.actions.stores.stores import StoreSettings
-from memoryhub.models import MemoryStore, User
+from memoryhub.models import HoldKind, MemoryStore, User
 from memoryhub.pure.path_rules import Effect, PathRule
 from tests.support.fixtures import BY, signed_in
 from tests.web.history.versions import Caller
@@ -98,3 +100,33 @@ def test_the_checks_take_a_fixed_number_of_queries(store: MemoryStore, key: str,
     for path in paths[1:]:
         replaces(Caller(store, key, session="run-8"), path, "two", "2")
     assert asked(2) <= asked(1) + 1
+
+
+@pytest.mark.parametrize(
+    ("freezes", "why"),
+    [
+        (False, "/policies/a.md is under a legal hold and cannot be deleted until the hold is released."),
+        (True, "/policies/a.md is under a legal hold and cannot be changed, moved or deleted"),
+    ],
+)
+def test_a_legal_hold_that_stops_a_merge_is_named_before_it(
+    store: MemoryStore, key: str, curator: Client, freezes: bool, why: str
+) -> None:
+    caller = begun(store, key, "/policies/a.md")
+    proposes(caller, "delete", path="/policies/a.md")
+    holds.place(
+        store.pk, Act(**BY), kind=HoldKind.HOLD, path="/policies/a.md", reason="a dispute", freezes=freezes
+    )  # fmt: skip
+    html = shown(curator, store)
+    assert "This change cannot be merged as it is:" in html and why in html
+
+
+def test_a_rule_for_sensitive_text_that_stops_a_merge_is_named_before_it(
+    store: MemoryStore, key: str, curator: Client
+) -> None:
+    caller = begun(store, key, "/policies/a.md")
+    proposes(caller, "create", "/policies/b.md", file_text="4111 1111 1111 1111\n")
+    rules.save_rules(store.pk, {"card": "block"}, Act(**BY))
+    html = shown(curator, store)
+    assert "This change cannot be merged as it is:" in html
+    assert "Line 1 of /policies/b.md contains a payment card number, which this memory store does not keep." in html

@@ -1,6 +1,6 @@
 """Restores several memories from the trash, each to its former path, or to another path if the former one is taken."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
@@ -12,11 +12,14 @@ from memoryhub.actions.core.plans import TooMuch
 from memoryhub.actions.core.rules import holds
 from memoryhub.actions.core.stored import StoredMemory
 from memoryhub.actions.core.tree import Tree
-from memoryhub.actions.findings import findings
+from memoryhub.actions.findings import findings, refusals
 from memoryhub.actions.memories import selection
 from memoryhub.actions.memories.selection import Done, Item, NotDone
-from memoryhub.models import Directory, Hold, Memory, MemoryVersion, Operation
+from memoryhub.models import Directory, Hold, Memory, MemoryText, MemoryVersion, Operation
 from memoryhub.pure.protocol import paths
+from memoryhub.pure.protocol.errors import ToolError
+
+TEXTS_AT_ONCE = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +38,7 @@ class Obstacle(StrEnum):
 
     TAKEN: something is at the path. ABOVE: the path needs a directory where another memory is. TWICE: another
     restored memory gets the same path. GONE: the memory's text was redacted. HELD: a legal hold keeps the memory in the
-    trash.
+    trash. BLOCKED: the rules for sensitive text do not allow its text or its path.
     """
 
     NONE = ""
@@ -44,9 +47,11 @@ class Obstacle(StrEnum):
     TWICE = "twice"
     GONE = "gone"
     HELD = "held"
+    BLOCKED = "blocked"
 
 
-_STAYS = (Obstacle.GONE, Obstacle.HELD)
+STAYS = (Obstacle.GONE, Obstacle.HELD, Obstacle.BLOCKED)
+"""The obstacles that another path does not remove."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +63,11 @@ class Return:
     obstacle: Obstacle = Obstacle.NONE
     offer: str = ""
     hold: Hold | None = None
+    why: ToolError | None = None  # set if the obstacle is BLOCKED
 
     @property
     def is_blocked(self) -> bool:
-        return self.obstacle not in (Obstacle.NONE, *_STAYS)
+        return self.obstacle not in (Obstacle.NONE, *STAYS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +90,12 @@ class ReturnPlan:
         return [one for one in self.returns if one.obstacle == Obstacle.HELD]
 
     @property
+    def refused(self) -> list[Return]:
+        return [one for one in self.returns if one.obstacle == Obstacle.BLOCKED]
+
+    @property
     def going(self) -> list[Return]:
-        return [one for one in self.returns if one.obstacle not in _STAYS]
+        return [one for one in self.returns if one.obstacle not in STAYS]
 
     @property
     def free(self) -> list[Return]:
@@ -111,11 +121,14 @@ def return_plan(store_id: str, thrown: Thrown, at: datetime, places: Mapping[str
     wanted = {memory.id: (places or {}).get(memory.id) or memory.path for memory in found}
     occupied = _occupied(store_id, wanted.values())
     given = _Given(set(), set())
-    in_force = holds.holds_of(store_id, at)
+    in_force, blocked = holds.holds_of(store_id, at), _blocked(store_id, wanted, found)
     returns = []
     for memory in found:
         if hold := in_force.stops_changes(memory.id, memory.path):
             returns.append(Return(memory, memory.path, Obstacle.HELD, hold=hold))
+            continue
+        if why := blocked.get(memory.id):
+            returns.append(Return(memory, memory.path, Obstacle.BLOCKED, why=why))
             continue
         returns.append(_return(store_id, memory, wanted[memory.id], occupied, given))
         if returns[-1].obstacle != Obstacle.GONE:
@@ -130,9 +143,10 @@ def obstacles(store_id: str, ids: tuple[str, ...], at: datetime) -> list[tuple[s
     """
     found, _ = _in_trash(store_id, Thrown(ids))
     occupied, given, told = _occupied(store_id, [memory.path for memory in found]), _Given(set(), set()), []
-    in_force = holds.holds_of(store_id, at)
+    in_force, blocked = holds.holds_of(store_id, at), _blocked(store_id, {}, found)
     for memory in found:
         obstacle = _obstacle(memory.path, occupied, given) if memory.text else Obstacle.GONE
+        obstacle = Obstacle.BLOCKED if memory.id in blocked else obstacle
         if in_force.stops_changes(memory.id, memory.path):
             obstacle = Obstacle.HELD
         if not obstacle:
@@ -144,7 +158,7 @@ def obstacles(store_id: str, ids: tuple[str, ...], at: datetime) -> list[tuple[s
 def restore(store_id: str, thrown: Thrown, places: Mapping[str, str], digest: str | None, act: Act) -> Done:
     """Apply the plan with this digest: restore its memories, or none of them.
 
-    Memories with the obstacle GONE or HELD stay in the trash. If a path is taken, the path in `places` or the offered
+    Memories with an obstacle in STAYS stay in the trash. If a path is taken, the path in `places` or the offered
     path is used. If `digest` is None, the plan is applied only
     if every memory can go back to its former path. Raises ToolError for a limit, a legal hold or an archived store.
     Also raises NotDone and TooMuch.
@@ -171,6 +185,25 @@ def put_back(store: Tree, memory: StoredMemory, to: str) -> None:
     tree.check_limits(store, to, old_size=None, new_size=kept.size, versions=memory.kept)
     version = tree.restore_memory(store, memory, to, kept.text, kept.size, kept.sha256)
     findings.note(store, memory.id, version, kept.screened, place, returns=True)
+
+
+def _blocked(store_id: str, places: Mapping[str, str], found: Sequence[StoredMemory]) -> dict[str, ToolError]:
+    """Return {memory: why the rules for sensitive text do not let it return}. `places` is {memory: target path}."""
+    rules, why = refusals.rules_of(store_id), dict[str, ToolError]()
+    if rules is None or not rules.kept_out:
+        return why
+    for part in plans.in_parts(found, TEXTS_AT_ONCE):
+        texts = [one.text for one in part if one.text] if refusals.blocks_texts(rules) else []
+        contents = MemoryText.objects.contents(store_id, texts)
+        for one in part:
+            path = places.get(one.id, one.path)
+            content = contents.get(one.text)
+            error = refusals.of_path(rules, path)
+            if error is None and content is not None:
+                error = refusals.of_text(rules, path, None, content)
+            if error is not None:
+                why[one.id] = error
+    return why
 
 
 def _places(shown: ReturnPlan, places: Mapping[str, str]) -> dict[str, str]:

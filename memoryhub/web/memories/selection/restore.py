@@ -97,6 +97,7 @@ def _page(
             posted=posted,
             plan=plan,
             kept=by_hold((one.hold, one.memory.path) for one in plan.held if one.hold),
+            refused=[in_words(one.why) for one in plan.refused if one.why],
             rows=rows[:ASKED],
             offered=rows[ASKED:],
             problem=problem,

@@ -137,6 +137,12 @@ def undo(request: Request, run: Run) -> HttpResponse:
             "%(count)s stay in the trash, because legal holds freeze them.",
             back.held,
         ) % {"count": back.held}
+    if back.blocked:
+        said += " " + ngettext(
+            "%(count)s stays in the trash, because the rules for sensitive text do not allow it.",
+            "%(count)s stay in the trash, because the rules for sensitive text do not allow them.",
+            back.blocked,
+        ) % {"count": back.blocked}
     (messages.success if count else messages.info)(request, said)
     return see_other("run", run.pk)
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from memoryhub.actions.history.undone import undoing
-from memoryhub.actions.memories.selection.restore import Obstacle, obstacles
+from memoryhub.actions.memories.selection.restore import STAYS, Obstacle, obstacles
 from memoryhub.models import HUB, AuditEntry, Guard, Memory, Removal, Run, RunItem, RunState, User
 from memoryhub.pure import ids
 from memoryhub.web.common.versions.undone import Undone
@@ -106,11 +106,12 @@ class WayBack:
     taken: Sequence[str]  # the paths at which another memory is now
     gone: int  # memories without a text
     held: int = 0  # memories that a legal hold freezes
+    blocked: int = 0  # memories whose text or path the rules for sensitive text do not allow
 
     @property
     def coming(self) -> int:
         """Return the number of memories that an undo would bring back."""
-        return self.count - len(self.taken) - self.gone - self.held
+        return self.count - len(self.taken) - self.gone - self.held - self.blocked
 
 
 def summary(run: Run) -> Summary:
@@ -210,6 +211,6 @@ def way_back(run: Run) -> WayBack:
         found += obstacles(run.store_id, tuple(trash.values_list("pk", flat=True)), timezone.now())
     gone = sum(obstacle == Obstacle.GONE for _, obstacle in found)
     held = sum(obstacle == Obstacle.HELD for _, obstacle in found)
-    others = (Obstacle.NONE, Obstacle.GONE, Obstacle.HELD)
-    taken = sorted(path for path, obstacle in found if obstacle not in others)
-    return WayBack(len(found), run.expired > MOST_BACK, taken, gone, held)
+    blocked = sum(obstacle == Obstacle.BLOCKED for _, obstacle in found)
+    taken = sorted(path for path, obstacle in found if obstacle not in (Obstacle.NONE, *STAYS))
+    return WayBack(len(found), run.expired > MOST_BACK, taken, gone, held, blocked)
