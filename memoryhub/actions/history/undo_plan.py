@@ -27,13 +27,18 @@ MOST_READ = 2_000
 """The most versions that are read at once."""
 
 
-def session_versions(store_id: str, session_id: str) -> list[str]:
-    """Return the ids of the versions that one session wrote in a store, in the order of their entries."""
+def session_versions(store_id: str, session_id: str, *, most: int | None = None) -> list[str]:
+    """Return the ids of the versions that one session wrote in a store, in the order of their entries.
+
+    With `most`, the result is cut soon after this many ids.
+    """
     seqs = AuditEntry.objects.of_chain(store_id).of_session(session_id).order_by("seq").values_list("seq", flat=True)
     found: list[str] = []
     for part in in_parts(seqs.iterator(2000)):
         made = MemoryVersion.objects.filter(store_id=store_id, seq__in=part).order_by("seq", "pk")
         found += made.values_list("pk", flat=True)
+        if most is not None and len(found) > most:
+            break
     return found
 
 
@@ -50,6 +55,13 @@ def undo_plan(store_id: str, versions: Collection[str]) -> Plan:
     """
     with snapshot():
         return plans.made(store_id, _changes(store_id, frozenset(versions)))
+
+
+def is_left(store_id: str, versions: Collection[str]) -> bool:
+    """Return whether anything of these versions is left to undo: a change, or a choice for a person."""
+    with snapshot():
+        changes = _changes(store_id, frozenset(versions))
+        return any(change.problem or not change.then.same(change.now) for change in changes)
 
 
 def _changes(store_id: str, versions: frozenset[str]) -> Iterator[Change]:

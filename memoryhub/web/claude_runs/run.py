@@ -23,7 +23,7 @@ from memoryhub.web.common.pages import see_other
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.shown_texts import shows_of_stores
 from memoryhub.web.common.tool_errors import for_people
-from memoryhub.web.sessions.undone import undone_in
+from memoryhub.web.sessions.undone import is_left, undone_in
 
 
 @require_GET
@@ -68,6 +68,7 @@ def _context(request: Request, store: MemoryStore, run: ClaudeRun, after: int) -
         later=after + rows.MOST if after + rows.MOST < run.events else None,
         session=session,
         undone=undone,
+        is_left=bool(session) and not run.is_going_on and is_left(session, store, undone),
         copy=place if run.copy and not is_kept else None,
         kept=place if is_kept else None,
         read=Session.objects.filter(pk__in=dream["sessions"]).order_by("pk"),

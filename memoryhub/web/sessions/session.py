@@ -26,7 +26,7 @@ from memoryhub.web.sessions import known
 from memoryhub.web.sessions.before import sessions_before
 from memoryhub.web.sessions.calls import BEGINNING, calls_of, figures_of, in_calls, is_proposal, stores_of
 from memoryhub.web.sessions.story import story_of
-from memoryhub.web.sessions.undone import UndoneThere, undone_in
+from memoryhub.web.sessions.undone import UndoneThere, is_left, undone_in
 
 PAGE, LOOKED_AT = 30, 500
 """The number of sessions on a page, and the number of newest entries in which calls without a session are counted."""
@@ -190,7 +190,7 @@ def session(request: Request, session_id: str) -> HttpResponse:
             "moment": moment,
             "known": known.known(found, stores, moment),
             "before": list(sessions_before(found, stores)),
-            "undo": _undoable(curated, undone) if figures.writes or figures.more else [],
+            "undo": _undoable(found, curated, undone) if figures.writes or figures.more else [],
             "curated": curated,
             "tries": [store.pk for store in curated],
             "section": "agents" if len(stores) > 1 else "stores",
@@ -204,7 +204,7 @@ def _curated(stores: Sequence[MemoryStore], user: User) -> list[MemoryStore]:
     return [store for store, role in roles if role is not None and role.includes(Role.CURATOR)]
 
 
-def _undoable(curated: Sequence[MemoryStore], undone: Mapping[str, UndoneThere]) -> list[MemoryStore]:
+def _undoable(session: Session, curated: Sequence[MemoryStore], undone: Mapping[str, UndoneThere]) -> list[MemoryStore]:
     """Return the stores in which something of the session is left to undo."""
-    done = {pk for pk, there in undone.items() if there.is_over}
-    return [store for store in curated if not store.is_archived and store.pk not in done]
+    active = [store for store in curated if not store.is_archived]
+    return [store for store in active if is_left(session, store, undone.get(store.pk))]

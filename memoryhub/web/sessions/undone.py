@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from memoryhub.actions.core.plans import in_parts
+from memoryhub.actions.history import undo_plan
 from memoryhub.actions.history.undone import COMMANDS, told_in
 from memoryhub.actions.verification.entries import WRITES
 from memoryhub.models import AuditEntry, MemoryStore, MemoryVersion, Session
@@ -15,6 +16,9 @@ from memoryhub.web.common.versions.undone import Undone, undone_of
 
 MOST_WRITES = 2_000
 """The most writes of a session in a store that are checked for being undone. They are the first ones."""
+
+MOST_CHECKED = 200
+"""The most versions of a session whose undo is planned to find out whether it would change anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +49,17 @@ def undone_in(session: Session, stores: Sequence[MemoryStore]) -> dict[str, Undo
     """Return {store: what was undone of the session there}, for the stores in which an undo concerned the session."""
     found = ((store, _undone_in(session, store)) for store in stores)
     return {store.pk: one for store, one in found if one}
+
+
+def is_left(session: Session, store: MemoryStore, undone: UndoneThere | None) -> bool:
+    """Return whether an undo of the session in a store may find anything. `undone` is what was undone of it there.
+
+    A session with more than MOST_CHECKED versions is not checked.
+    """
+    if undone and undone.is_over:
+        return False
+    versions = undo_plan.session_versions(store.pk, session.pk, most=MOST_CHECKED)
+    return len(versions) > MOST_CHECKED or undo_plan.is_left(store.pk, versions)
 
 
 def _undone_in(session: Session, store: MemoryStore) -> UndoneThere | None:

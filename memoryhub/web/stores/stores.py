@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from memoryhub.actions.stores import stores
-from memoryhub.models import MemoryStore, Role
+from memoryhub.models import MemoryStore, Proposal, ProposalState, Role
 from memoryhub.pure.protocol.errors import ToolError
 from memoryhub.templatetags.visible import isolated
 from memoryhub.web.common import pages
@@ -88,4 +88,5 @@ def archive(request: Request, store: MemoryStore) -> HttpResponse:
         said = _("The memory store is archived.") if archived else _("The memory store is active again.")
         messages.success(request, said)
         return see_other("store", store.id)
-    return render(request, "stores/archive.html", pages.context(request, store, form=form))
+    proposals = Proposal.objects.of_store(store.pk).of_state(ProposalState.OPEN).count()
+    return render(request, "stores/archive.html", pages.context(request, store, form=form, proposals=proposals))

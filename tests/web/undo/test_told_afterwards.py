@@ -142,3 +142,16 @@ def test_more_undone_writes_cost_no_more_queries(store: MemoryStore, curator: Cl
             seen(curator, found)
         counts.append(len(queries))
     assert counts[0] == counts[1]
+
+
+def test_what_others_have_replaced_without_an_undo_is_not_offered(
+    store: MemoryStore, curator: Client, caller: Caller
+) -> None:
+    caller.session = "wrong"
+    caller.replace("/shared.md", "two", "2")
+    wrong = Session.objects.get(name="wrong")
+    assert OFFER in seen(curator, wrong)
+    caller.session = "later"
+    caller.replace("/shared.md", "2", "two")
+    assert "Nothing to undo" in curator.get(url_of(store, wrong)).content.decode()
+    assert OFFER not in seen(curator, wrong)
