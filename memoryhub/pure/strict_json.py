@@ -11,14 +11,15 @@ MAX_DIGITS = 1_000
 MOST_OUTSIDE = 262_144
 """The most bytes of a request outside of its strings. A list of empty lists takes a hundred times as long to read as a
 string of the same length, and other requests wait for it."""
-MOST_CONTAINERS = 16_384
-"""The most lists and objects of a request. Nested lists take thirty times as long to mask, compare and store as to
-read."""
+MOST_VALUES = 16_384
+"""The most commas, lists and objects of a request, which are about as many as its values. Nested lists take thirty times
+as long to mask, compare and store as to read, and keys of objects five times."""
 
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 """A string in JSON. A string without its end extends to the end of the text; otherwise each quote in it would be tried
 as a beginning."""
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+_BEGINS = b"[", b"{", b","
 _STEPS = [(byte in b"[{") - (byte in b"]}") for byte in range(256)]
 _DOUBTFUL_ESCAPE = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
 _DOUBTFUL_CHARACTER = re.compile("[\0\ud800-\udfff]")
@@ -32,7 +33,7 @@ def loads(body: bytes, *, is_request: bool = False) -> Any:
     """Return the value of a JSON text in UTF-8. Raises Malformed.
 
     A byte order mark, duplicate keys, NaN and Infinity, numbers that overflow, integers of more than MAX_DIGITS digits,
-    and nesting deeper than MAX_DEPTH are refused. With `is_request`, the limits MOST_OUTSIDE and MOST_CONTAINERS apply
+    and nesting deeper than MAX_DEPTH are refused. With `is_request`, the limits MOST_OUTSIDE and MOST_VALUES apply
     too. Escaped NULs and surrogates are accepted: see `doubtful`.
     """
     if body.startswith(b"\xef\xbb\xbf"):
@@ -43,8 +44,10 @@ def loads(body: bytes, *, is_request: bool = False) -> Any:
         raise Malformed(f"The body is not UTF-8: byte {error.start} is not valid.") from None
     if is_request and len(body) > MOST_OUTSIDE and len(_STRING.sub(b"", body)) > MOST_OUTSIDE:
         raise Malformed(f"The body has more than {MOST_OUTSIDE:,} bytes outside of strings.")
+    if is_request and _begun(body) > MOST_VALUES and _begun(_STRING.sub(b"", body)) > MOST_VALUES:
+        raise Malformed(f"The body has more than {MOST_VALUES:,} values.")
     if body.count(b"[") + body.count(b"{") > MAX_DEPTH:
-        _require_few(_STRING.sub(b"", body).translate(None, _NO_BRACKETS), is_request=is_request)
+        _require_shallow(_STRING.sub(b"", body).translate(None, _NO_BRACKETS))
     try:
         return _DECODER.decode(text)
     except json.JSONDecodeError as error:
@@ -65,9 +68,12 @@ def doubtful(value: Any) -> bool:
     return isinstance(value, list) and any(map(doubtful, value))
 
 
-def _require_few(brackets: bytes, *, is_request: bool) -> None:
-    if is_request and brackets.count(b"[") + brackets.count(b"{") > MOST_CONTAINERS:
-        raise Malformed(f"The body has more than {MOST_CONTAINERS:,} lists and objects.")
+def _begun(text: bytes) -> int:
+    """Return how many characters of a text would begin a list, an object or a further value outside of strings."""
+    return sum(map(text.count, _BEGINS))
+
+
+def _require_shallow(brackets: bytes) -> None:
     if max(accumulate(map(_STEPS.__getitem__, brackets)), default=0) > MAX_DEPTH:
         raise Malformed(f"The body is nested deeper than {MAX_DEPTH} levels.")
 

@@ -91,7 +91,7 @@ def test_only_a_key_that_manages_all_stores_makes_one(keeper: Hub) -> None:
     assert MemoryStore.objects.count() == before
 
 
-TOO_MANY = "The body has more than 16,384 lists and objects."
+TOO_MANY = "The body has more than 16,384 values."
 WRONG: tuple[tuple[object, str], ...] = (
     ({}, "`name` is needed."),
     ({"name": None}, "`name` must be a string."),
@@ -117,6 +117,7 @@ WRONG: tuple[tuple[object, str], ...] = (
     (b'{"name":"a","x":[%b[]]}' % (b"[]," * 100_000), "The body has more than 262,144 bytes outside of strings."),
     (b'{"name":"a","x":[%b[]]}' % (b"[]," * 16_383), TOO_MANY),
     (b'{"name":"a","x":[%b0]}' % ((b"[" * 60 + b"]" * 60 + b",") * 1_000), TOO_MANY),
+    (b'{"name":"a","x":{%b}}' % b",".join(b'"%x":0' % n for n in range(16_384)), TOO_MANY),
 )
 
 

@@ -123,6 +123,10 @@ MALFORMED: dict[str, tuple[bytes, int]] = {
         b'{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {"x": [%b1]}}' % (b"[]," * 20_000),
         -32700,
     ),
+    "many keys": (
+        b'{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {%b}}' % b",".join(b'"%x":0' % n for n in range(20_000)),
+        -32700,
+    ),
     "a batch": (b'[{"jsonrpc":"2.0","id":1,"method":"ping"}]', -32600),
     "an empty batch": (b"[]", -32600),
     "a string": (b'"ping"', -32600),
