@@ -12,8 +12,8 @@ MOST_OUTSIDE = 262_144
 """The most bytes of a request outside of its strings. A list of empty lists takes a hundred times as long to read as a
 string of the same length, and other requests wait for it."""
 MOST_VALUES = 16_384
-"""The most commas, lists and objects of a request, which are about as many as its values. Nested lists take thirty times
-as long to mask, compare and store as to read, and keys of objects five times."""
+"""The most commas, lists and objects of a request, which are about as many as its values. Nested lists take thirty
+times as long to mask, compare and store as to read, and keys of objects five times."""
 
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 """A string in JSON. A string without its end extends to the end of the text; otherwise each quote in it would be tried

@@ -124,7 +124,7 @@ MALFORMED: dict[str, tuple[bytes, int]] = {
         -32700,
     ),
     "many keys": (
-        b'{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {%b}}' % b",".join(b'"%x":0' % n for n in range(20_000)),
+        b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{%b}}' % b",".join(b'"%x":0' % n for n in range(20_000)),
         -32700,
     ),
     "a batch": (b'[{"jsonrpc":"2.0","id":1,"method":"ping"}]', -32600),

@@ -19,7 +19,7 @@ from memoryhub.models import Authenticator, AuthenticatorKind, User
 from memoryhub.pure import totp
 from memoryhub.web.accounts.forms import CodeForm
 from memoryhub.web.accounts.passkeys import hosts
-from memoryhub.web.accounts.sign_in import SECOND_STEP, SECONDS_OF_STEP, welcome
+from memoryhub.web.accounts.sign_in import SECOND_STEP, SECONDS_OF_STEP, browser_of, welcome
 from memoryhub.web.common.guards.access import by, person, signed_in, superuser_only
 from memoryhub.web.common.guards.fresh import is_fresh, proof
 from memoryhub.web.common.guards.second import guard
@@ -33,13 +33,15 @@ APP, SECONDS_OF_APP = "memoryhub.app", 3600
 @never_cache
 @require_POST
 def code(request: Request) -> HttpResponse:
-    """Sign in a person whose password was right, if the code is right too."""
+    """Sign in a person whose password was right in this browser, if the code is right too."""
     try:
         step = signing.loads(request.POST.get("step", ""), salt=SECOND_STEP, max_age=SECONDS_OF_STEP)
     except signing.BadSignature:
         return _again(request)
     user = User.objects.filter(pk=step["user"], is_active=True).first()
     if user is None or user.get_session_auth_hash() != step["hash"] or not sign_ins.may_use_password(user):
+        return _again(request)
+    if step.get("browser") != browser_of(request):
         return _again(request)
     form, at = CodeForm(request.POST), timezone.now()
     if form.is_valid():

@@ -7,9 +7,11 @@ from django.contrib import messages
 from django.contrib.auth import login, logout
 from django.core import signing
 from django.http import HttpResponse
+from django.middleware.csrf import get_token
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
@@ -28,7 +30,8 @@ from memoryhub.web.common.request import Request
 from memoryhub.web.common.responses import client_address, not_now, own_address, see_other
 
 SECOND_STEP, SECONDS_OF_STEP = "memoryhub.second_step", 300
-"""The salt of the signed text that says whose password was right, and the seconds for which the text is valid."""
+"""The salt of the signed text that says whose password was right in which browser, and the seconds for which the text
+is valid."""
 
 
 @sensitive_post_parameters("password")
@@ -77,9 +80,15 @@ def next_step(request: Request, user: User, url: str) -> HttpResponse:
     """Sign in a person whose password was right, or first ask for the code of the person's authenticator app."""
     if not authenticators.needs_code(user):
         return welcome(request, user, url)
-    step = {"user": user.id, "hash": user.get_session_auth_hash(), "next": url}
+    step = {"user": user.id, "hash": user.get_session_auth_hash(), "browser": browser_of(request), "next": url}
     shown = {"form": CodeForm(initial={"step": signing.dumps(step, salt=SECOND_STEP)})}
     return render(request, "accounts/code.html", shown)
+
+
+def browser_of(request: Request) -> str:
+    """Return a text that is the same in each request of one browser until it signs in: a digest of its CSRF cookie."""
+    get_token(request)
+    return salted_hmac(SECOND_STEP, request.META["CSRF_COOKIE"], algorithm="sha256").hexdigest()
 
 
 def welcome(request: Request, user: User, url: str) -> HttpResponse:

@@ -123,6 +123,16 @@ def test_a_first_step_is_of_one_person_and_one_password(charlie: User, bob: User
     assert is_in(first_step(bob)[0]), "who has no app signs in as ever"
 
 
+def test_a_first_step_is_of_one_browser(charlie: User, app: tuple[str, list[str]]) -> None:
+    client, page = first_step(charlie)
+    other, _ = first_step(charlie)
+    for stranger in (other, Client()):
+        assert second_step(stranger, page, app[1][0]).headers["Location"] == "/sign-in" and not is_in(stranger)
+    assert "not right" in second_step(client, page, "123456").content.decode()
+    second_step(client, page, app[1][0])
+    assert is_in(client), "no code was spent elsewhere"
+
+
 def test_a_new_password_by_a_link_does_not_skip_the_code(charlie: User, app: Any) -> None:
     client, form = Client(), {"password": NEW, "again": NEW}
     at = timezone.now()
