@@ -17,11 +17,22 @@ from memoryhub.actions.core.plans import PlanChanged, TooMuch
 from memoryhub.actions.core.rules import path_rules
 from memoryhub.actions.core.rules.path_rules import Change
 from memoryhub.actions.core.tree import NoSuchStore, Tree
+from memoryhub.actions.findings import scans
 from memoryhub.actions.proposals import decide
 from memoryhub.actions.proposals.decide import AlreadyDecided
 from memoryhub.actions.proposals.plan import proposal_plan
 from memoryhub.actions.stores import copies
-from memoryhub.models import Agent, ClaudeRun, ClaudeRunState, Door, MemoryStore, Proposal, ProposedChange
+from memoryhub.models import (
+    Agent,
+    ClaudeRun,
+    ClaudeRunState,
+    Door,
+    Finding,
+    FindingState,
+    MemoryStore,
+    Proposal,
+    ProposedChange,
+)
 from memoryhub.pure.path_rules import Verb
 from memoryhub.pure.protocol.errors import ToolError
 
@@ -64,6 +75,10 @@ def _keep(store: Tree, run: ClaudeRun) -> None:
     original = MemoryStore.objects.get(pk=store.store)
     name = _("%(name)s, dreamt on %(day)s") % {"name": original.name[:_LONGEST_NAME], "day": f"{store.at:%Y-%m-%d}"}
     copies.keep(store, str(run.copy), name)
+    # Pages of the copy masked what was found in the original after it was copied. Now only findings of its own count.
+    found = Finding.objects.of_store(store.store).filter(at__gte=run.created_at).exclude(state=FindingState.DISMISSED)
+    if kinds := set(found.order_by().values_list("kind", flat=True).distinct()):
+        scans.start(str(run.copy), kinds, store.act._replace(session=None))
     tree.commit(store, Record("keep_dream", input=audit.to_json({"run": run.pk, "copy": run.copy, "name": name})))
 
 

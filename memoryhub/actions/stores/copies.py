@@ -19,6 +19,7 @@ from memoryhub.actions.stores.stores import StoreSettings
 from memoryhub.models import (
     Door,
     Finding,
+    FindingState,
     Member,
     Memory,
     MemoryStore,
@@ -85,15 +86,17 @@ def fill(copy_id: str, original: str, seq: int, at: datetime) -> int | None:
 def keep(store: Tree, copy_id: str, name: str) -> None:
     """Turn a throw-away copy of a locked store into a memory store with the same members. Raises NoSuchStore.
 
-    Webhooks get no events for what happened in the copy before. The audit stream gets the whole audit of the copy.
+    Settings, rules and dismissals of findings are then as they are now in the original. Webhooks get no events for what
+    happened in the copy before. The audit stream gets the whole audit of the copy.
     """
     original = MemoryStore.objects.get(pk=store.store)
     copy = tree.lock(copy_id, store.act._replace(session=None))
     rows = MemoryStore.present.filter(pk=copy_id)
+    settings = replace(StoreSettings.of(original), name=name).as_json()
     rows.update(
-        copy_of=None, name=name, path_rules=original.path_rules, records_views=original.records_views,
-        updated_at=store.at,
+        copy_of=None, rules=original.rules, path_rules=original.path_rules, updated_at=store.at, **settings
     )  # fmt: skip
+    _open_again(store.store, copy_id)
     members = list(Member.objects.filter(store=original).select_related("user").order_by("pk"))
     for member in members:
         write_role(rows.get(), member.user, Role(member.role), store.at)
@@ -101,6 +104,15 @@ def keep(store: Tree, copy_id: str, name: str) -> None:
     StreamCursor.objects.filter(chain=copy_id).delete()
     details = {"copy_of": original.pk, "name": name, "members": len(members)}
     tree.commit(copy, Record("keep_copy", input=audit.to_json(details)))
+
+
+def _open_again(original: str, copy_id: str) -> None:
+    """Open the findings of a copy that are dismissed, and whose value has an undismissed finding in the original."""
+    standing = Finding.objects.of_store(original).exclude(state=FindingState.DISMISSED)
+    dismissed = Finding.objects.of_store(copy_id).filter(state=FindingState.DISMISSED)
+    dismissed.filter(fingerprint__in=standing.values("fingerprint")).update(
+        state=FindingState.OPEN, note="", decided_at=None, decided_by=None, decided_seq=None
+    )
 
 
 def _copy_findings(store: Tree, original: str, copied: Mapping[str, tuple[str, str]]) -> None:
