@@ -7,7 +7,16 @@ from typing import Any
 from django.conf import settings
 from django.db.models import Q
 
-from memoryhub.actions.accounts import browsers, keys_and_roles, passwords, second_person, sign_in, tries, withdrawals
+from memoryhub.actions.accounts import (
+    authenticators,
+    browsers,
+    keys_and_roles,
+    passwords,
+    second_person,
+    sign_in,
+    tries,
+    withdrawals,
+)
 from memoryhub.actions.accounts.keys_and_roles import LastAdministrator
 from memoryhub.actions.accounts.withdrawals import Keys, Webhooks
 from memoryhub.actions.core import audit, tree
@@ -120,11 +129,14 @@ def needs_provider(invitation: Invitation) -> bool:
     return settings.MEMORYHUB_OIDC_ONLY and not invitation.is_superuser
 
 
-def accept(token: str, *, email: str, name: str, password: str, at: datetime, address: str = "") -> User:
+def accept(
+    token: str, *, email: str, name: str, password: str, at: datetime, address: str = "", ends_passkeys: bool = False
+) -> User:
     """Create the invited person and return it. For a password link, set the new password of its person instead.
 
-    Raises InvitationSpent if no usable invitation has this token, or if the person must sign in at the identity
-    provider; EmailTaken if another person has the address. Also raises TooManyTries and TooBusy.
+    With `ends_passkeys`, the passkeys of the person of a password link are removed. Raises InvitationSpent if no usable
+    invitation has this token, or if the person must sign in at the identity provider; EmailTaken if another person has
+    the address. Also raises TooManyTries and TooBusy.
     """
     found = find_invitation(token, at)
     if found is None or needs_provider(found):
@@ -144,7 +156,7 @@ def accept(token: str, *, email: str, name: str, password: str, at: datetime, ad
                 _join(store, one, user, at)
             write_entry(user, "accept_invitation", Actor.person(user), Door.WEB, at)
         else:
-            write_password(user, encoded, at)
+            write_password(user, encoded, at, ends_passkeys=ends_passkeys)
     return user
 
 
@@ -191,14 +203,19 @@ def invites(invitation: Invitation, user: User) -> bool:
     return invitation.store is not None and invitation.user is None and invitation.email == user.email
 
 
-def write_password(user: User, encoded: str, at: datetime, keep: str = "") -> None:
-    """Store a new password, withdraw the person's other password links, and sign out every browser but `keep`."""
+def write_password(user: User, encoded: str, at: datetime, keep: str = "", *, ends_passkeys: bool = False) -> None:
+    """Store a new password, withdraw the person's other password links, and sign out every browser but `keep`.
+
+    With `ends_passkeys`, also remove the person's passkeys.
+    """
     user.password = encoded
     user.save(update_fields=["password"])
     browsers.drop(user.browsers.exclude(pk=keep))
     for link in Invitation.objects.unused(at).filter(user=user):
         withdrawals.withdraw(link, actor=Actor.person(user), door=Door.WEB, at=at)
     write_entry(user, "set_password", Actor.person(user), Door.WEB, at)
+    if ends_passkeys:
+        authenticators.remove_passkeys(user, actor=Actor.person(user), at=at)
 
 
 def _join(store: tree.Tree, invitation: Invitation, user: User, at: datetime) -> None:

@@ -55,10 +55,12 @@ def user_of(user_id: str, token: str, at: datetime) -> User | None:
     return user if is_right else None
 
 
-def set_password(user_id: str, token: str, password: str, *, address: str, at: datetime) -> User:
+def set_password(
+    user_id: str, token: str, password: str, *, address: str, at: datetime, ends_passkeys: bool = False
+) -> User:
     """Set a new password through a link, and return the person. Every browser of the person is signed out.
 
-    Raises InvitationSpent, TooManyTries and TooBusy.
+    With `ends_passkeys`, the person's passkeys are removed. Raises InvitationSpent, TooManyTries and TooBusy.
     """
     if user_of(user_id, token, at) is None:
         raise InvitationSpent
@@ -69,5 +71,5 @@ def set_password(user_id: str, token: str, password: str, *, address: str, at: d
         user = user_of(user_id, token, at)
         if user is None:
             raise InvitationSpent
-        people.write_password(user, encoded, at)
+        people.write_password(user, encoded, at, ends_passkeys=ends_passkeys)
     return user

@@ -7,10 +7,11 @@ from typing import Any
 from django import forms
 from django.contrib.auth import password_validation
 from django.core.exceptions import ValidationError
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext_lazy as _, ngettext
 
-from memoryhub.models import User
+from memoryhub.models import Authenticator, AuthenticatorKind, User
 from memoryhub.models.access import Theme
+from memoryhub.pure.text.visible import without_hidden
 from memoryhub.web.common.forms import email_field, one_line, password_field
 
 
@@ -74,6 +75,28 @@ class NewPasswordForm(forms.Form):
             password_validation.validate_password(values["password"], self.user)
         except ValidationError as error:
             self.add_error("password", error)
+
+
+class LinkPasswordForm(NewPasswordForm):
+    """A new password by a link. If the account has passkeys, the form offers to remove them.
+
+    Someone else may have added them: a colleague who got the link of an invitation to this address, for example.
+    """
+
+    passkeys = forms.BooleanField(required=False, initial=True)
+
+    def __init__(self, *args: Any, user: User, **options: Any) -> None:
+        super().__init__(*args, user=user, **options)
+        of_user = Authenticator.objects.of(user).of_kind(AuthenticatorKind.PASSKEY).order_by("pk")
+        if not (names := [without_hidden(one.name) for one in of_user]):
+            del self.fields["passkeys"]
+            return
+        words = ngettext(
+            "Remove the passkey of this account", "Remove the %(count)s passkeys of this account", len(names)
+        )
+        kept = _("Whoever has one signs in without the password. Keep them only if you added all of them: %(names)s")
+        self.fields["passkeys"].label = words % {"count": len(names)}
+        self.fields["passkeys"].help_text = kept % {"names": ", ".join(names)}
 
 
 class JoinForm(NewPasswordForm):

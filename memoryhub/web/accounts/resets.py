@@ -12,7 +12,7 @@ from memoryhub.actions.accounts import people, resets
 from memoryhub.actions.accounts.passwords import TooBusy
 from memoryhub.actions.accounts.tries import TooManyTries
 from memoryhub.actions.core.hub import outbox
-from memoryhub.web.accounts.forms import ForgottenForm, NewPasswordForm
+from memoryhub.web.accounts.forms import ForgottenForm, LinkPasswordForm
 from memoryhub.web.accounts.sign_in import entered
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.responses import client_address, not_now
@@ -55,13 +55,14 @@ def _reset(request: Request, person_id: str, token: str) -> HttpResponse:
     user = resets.user_of(person_id, token, at)
     if user is None:
         return _spent(request)
-    form = NewPasswordForm(request.POST if request.method == "POST" else None, user=user)
+    form = LinkPasswordForm(request.POST if request.method == "POST" else None, user=user)
     shown = {"form": form, "receiver": user}
     if not form.is_valid():
         return render(request, "accounts/reset.html", shown)
     address = client_address(request)
     try:
-        user = resets.set_password(person_id, token, form.cleaned_data["password"], address=address, at=at)
+        values, ends = form.cleaned_data, bool(form.cleaned_data.get("passkeys"))
+        user = resets.set_password(person_id, token, values["password"], ends_passkeys=ends, address=address, at=at)
     except people.InvitationSpent:
         return _spent(request)
     except (TooManyTries, TooBusy) as error:

@@ -24,7 +24,7 @@ from memoryhub.actions.core.hub import outbox
 from memoryhub.models import Invitation, User
 from memoryhub.templatetags.visible import isolated
 from memoryhub.web.accounts import known_device, provider, theme
-from memoryhub.web.accounts.forms import CodeForm, JoinForm, NewPasswordForm, SignInForm
+from memoryhub.web.accounts.forms import CodeForm, JoinForm, LinkPasswordForm, NewPasswordForm, SignInForm
 from memoryhub.web.accounts.passkeys import hosts
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.responses import client_address, not_now, own_address, see_other
@@ -175,7 +175,7 @@ def _join(request: Request, invitation: Invitation, token: str, user: User) -> H
 def _invited(request: Request, invitation: Invitation) -> NewPasswordForm:
     data = request.POST if request.method == "POST" else None
     if invitation.user is not None:
-        return NewPasswordForm(data, user=invitation.user)
+        return LinkPasswordForm(data, user=invitation.user)
     return JoinForm(data, email=invitation.email)
 
 
@@ -187,6 +187,7 @@ def _accepted(request: Request, token: str, form: NewPasswordForm) -> HttpRespon
         email=values.get("email", ""),
         name=values.get("name", ""),
         password=values["password"],
+        ends_passkeys=bool(values.get("passkeys")),
         at=at,
         address=client_address(request),
     )

@@ -1,4 +1,4 @@
-"""A passkey's answer to a challenge: it counts once, for its person alone."""
+"""A passkey's answer to a challenge: it counts once, for its person alone; and passkeys that others may have added."""
 
 import base64
 import hashlib
@@ -15,10 +15,12 @@ from django.utils import timezone
 from fido2.cose import ES256
 from fido2.webauthn import AttestedCredentialData
 
-from memoryhub.actions.accounts import authenticators
-from memoryhub.models import Authenticator, User
-from tests.support.fixtures import signed_in
+from memoryhub.actions.accounts import authenticators, people, resets
+from memoryhub.actions.verification import verify
+from memoryhub.models import HUB as HUB_CHAIN, Authenticator, User
+from tests.support.fixtures import BY, signed_in
 from tests.support.write_guard import arranging
+from tests.web.all_pages.every_form import presses
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
@@ -82,4 +84,31 @@ def test_a_use_that_a_wrong_clock_dated_keeps_nobody_out(charlie: User, settings
     passkey, client = Passkey(charlie), Client()
     with arranging():
         Authenticator.objects.update(used_at=timezone.now() + timedelta(days=400))
+    assert use(client, passkey.answer(client)) == 200
+
+
+@pytest.mark.parametrize("by_mail", [True, False])
+def test_a_link_for_a_new_password_removes_passkeys_that_others_may_have_added(
+    charlie: User, settings: Any, by_mail: bool
+) -> None:
+    """Whoever has the link of an invitation may have made the account, before its person asks for a link."""
+    settings.MEMORYHUB_URL = HUB
+    passkey, at = Passkey(charlie), timezone.now()
+    token = resets.token_for(charlie, at) if by_mail else people.invite(user=charlie, **(BY | {"at": at}))[1]
+    link = f"/password/{charlie.id}/{token}" if by_mail else f"/invitations/{token}"
+    page = Client().get(link).content.decode()
+    assert "Remove the passkey of this account" in page and "Phone" in page
+    (press_,) = [one for one in presses(link, page) if one.address == link]
+    assert ("passkeys", "on") in press_.fields, "ticked"
+    new = "another wholly new pass phrase"
+    assert Client().post(link, {"password": new, "again": new, "passkeys": "on"}).status_code == 303
+    other = Client()
+    assert use(other, passkey.answer(other)) == 400 and verify.verify(HUB_CHAIN)[1] is None
+
+
+def test_a_link_for_a_new_password_keeps_passkeys_if_the_person_wants_it(charlie: User, settings: Any) -> None:
+    settings.MEMORYHUB_URL = HUB
+    passkey, new, client = Passkey(charlie), "another wholly new pass phrase", Client()
+    link = f"/password/{charlie.id}/{resets.token_for(charlie, timezone.now())}"
+    assert Client().post(link, {"password": new, "again": new}).status_code == 303
     assert use(client, passkey.answer(client)) == 200

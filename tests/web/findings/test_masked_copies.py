@@ -7,8 +7,9 @@ from django.utils import timezone
 
 from memoryhub.actions.core import tree
 from memoryhub.actions.core.audit import Act, Actor
-from memoryhub.actions.findings import findings, scans
+from memoryhub.actions.findings import findings, rules, scans
 from memoryhub.actions.stores import copies
+from memoryhub.actions.verification import verify
 from memoryhub.models import AuditEntry, Door, Finding, FindingState, Memory, MemoryStore, User
 from tests.support.fixtures import signed_in
 from tests.web.memories.pages import page, write
@@ -65,3 +66,20 @@ def test_a_value_that_is_dismissed_no_more_is_masked_again_in_an_older_copy(stor
     findings.decide(store.pk, [one.pk], FindingState.OPEN, "", act())
     for place in (store.pk, copy):
         assert ADDRESS not in text_of(place, bob), place
+
+
+def test_a_copy_that_is_kept_has_the_rules_and_the_dismissals_that_its_original_has_by_then(
+    store: MemoryStore, bob: User
+) -> None:
+    write(store, "/a.md", f"Ask {ADDRESS} or {OTHER}\n")
+    scan(store)
+    found = list(Finding.objects.filter(store=store))
+    findings.decide(store.pk, [one.pk for one in found], FindingState.DISMISSED, "Both are public", act())
+    copy = copied(store)
+    wrong = Finding.objects.get(store=store, fingerprint=findings.fingerprint("email", ADDRESS))
+    findings.decide(store.pk, [wrong.pk], FindingState.OPEN, "", act())
+    rules.save_rules(store.pk, {"email": "block"}, act())
+    with tree.locked(store.pk, act()) as locked:
+        copies.keep(locked, copy, "Kept")
+    assert ADDRESS not in text_of(copy, bob) and OTHER in text_of(copy, bob)
+    assert MemoryStore.objects.get(pk=copy).rules == {"email": "block"} and verify.verify(copy)[1] is None
