@@ -63,12 +63,13 @@ class ExportStore(Body):
 def export_memory_store(request: HttpRequest, memory_store_id: str, body: ExportStore) -> StreamingHttpResponse:
     """Streams memories with their versions, as of the audit entry that this request writes. Two exports need `manage`
     access: one with `governance`, and `jsonl` of a whole memory store with its history, because it includes the audit.
-    All others need `read`. The last line of JSON Lines has type `end`, and the last line of a git stream is `done`: an
+    All others need `read`; without `manage`, they leave out the notes of deletions, which people wrote. The last line of JSON Lines has type `end`, and the last line of a git stream is `done`: an
     export without it is incomplete."""
     call = call_of(request)
     path = exporting.directory_of(body.path_prefix or "")
-    wanted = Wanted(body.format, path, history=body.history, governance=body.governance)
-    if (wanted.audit or wanted.governance) and not call.caller.access.includes(Access.MANAGE):
+    manages = call.caller.access.includes(Access.MANAGE)
+    wanted = Wanted(body.format, path, history=body.history, governance=body.governance, notes=manages)
+    if (wanted.audit or wanted.governance) and not manages:
         why = GOVERNANCE if wanted.governance else AUDIT
         note_refusal(request, call.caller, Refusal(memory_store_id, 403, why), door=Door.API, at=call.at)
         raise Problem.forbidden(why)

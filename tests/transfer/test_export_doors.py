@@ -151,6 +151,15 @@ class TestAPI:
         lines = lines_of(self.asked(store, keys["read"], {"format": "jsonl", "path_prefix": "/a/"})[1])
         assert [line["path"] for line in of_type(lines, "memory")] == ["/a/b.md"]
 
+    def test_notes_of_deletions_which_people_wrote_need_manage(self, store: MemoryStore, agent: Any) -> None:
+        write(store, "/a/b.md", "text")
+        write(store, "/a/c.md", "more")
+        curation.delete(store.pk, "/a/b.md", act()._replace(note="Zoe complained"))
+        for access, has_note in (("read", False), ("write", False), ("manage", True)):
+            secret = keys_and_roles.issue_key(agent, stores=[store], access=Access(access), **BY)[1]
+            lines = lines_of(self.asked(store, secret, {"format": "jsonl", "path_prefix": "/a/"})[1])
+            assert any("note" in line for line in of_type(lines, "version")) is has_note, access
+
     def test_bad_requests_are_answered_in_the_envelope(self, store: MemoryStore, key: str) -> None:
         cases = [
             ({}, 400), ({"format": "tar"}, 400), ({"format": 1}, 400), ({"format": "zip", "history": "no"}, 400),

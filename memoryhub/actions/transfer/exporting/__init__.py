@@ -41,6 +41,7 @@ class Wanted:
     governance: bool = False  # with comments and, for a whole store, proposals and path rules
     proofs: bool = False  # versions have the values for a verification (always with the audit)
     signed: bool = False  # the download is signed; it must contain the audit
+    notes: bool = True  # with the notes of deletions, unless values are masked; people wrote them, not for agents
 
     @property
     def has_comments(self) -> bool:
@@ -93,7 +94,8 @@ class Export:
         """
         if self.wanted.masked and cover is None:
             raise ValueError("a masked export needs to know what to mask")
-        rows = Rows(self.scope, cover=cover, proofs=self.wanted.audit or self.wanted.proofs)
+        wanted = self.wanted
+        rows = Rows(self.scope, cover=cover, proofs=wanted.audit or wanted.proofs, notes=wanted.notes)
         if self.wanted.form == "git":
             ordered = rows.in_order(history=self.wanted.history)
             return git_write.stream(self.about, ordered, self.counts)

@@ -58,10 +58,13 @@ class Scope:
 
 
 class Rows:
-    """Reads the rows of a scope. `cover` masks texts. With `proofs`, rows have the values that a verification needs."""
+    """Reads the rows of a scope. `cover` masks texts. With `proofs`, rows have the values that a verification needs.
 
-    def __init__(self, scope: Scope, *, cover: Cover | None = None, proofs: bool = False) -> None:
-        self.scope, self.cover, self.proofs = scope, cover, proofs
+    Deletions have their notes if `notes`, and no `cover`.
+    """
+
+    def __init__(self, scope: Scope, *, cover: Cover | None = None, proofs: bool = False, notes: bool = True) -> None:
+        self.scope, self.cover, self.proofs, self.notes = scope, cover, proofs, notes and cover is None
         self.authors = Authors(scope.store)
 
     def heads(self) -> Iterator[WrittenVersion]:
@@ -208,7 +211,7 @@ class Rows:
             version.created_at,
             self.authors.of(version),
             is_redacted,
-            self.authors.note_of(version) if self.cover is None else None,
+            self.authors.note_of(version) if self.notes else None,
         )
 
 
