@@ -63,8 +63,8 @@ class ExportStore(Body):
 def export_memory_store(request: HttpRequest, memory_store_id: str, body: ExportStore) -> StreamingHttpResponse:
     """Streams memories with their versions, as of the audit entry that this request writes. Two exports need `manage`
     access: one with `governance`, and `jsonl` of a whole memory store with its history, because it includes the audit.
-    All others need `read`; without `manage`, they leave out the notes of deletions, which people wrote. The last line of JSON Lines has type `end`, and the last line of a git stream is `done`: an
-    export without it is incomplete."""
+    All others need `read`; without `manage`, they leave out the notes of deletions, which people wrote. The last line
+    of JSON Lines has type `end`, and the last line of a git stream is `done`: an export without it is incomplete."""
     call = call_of(request)
     path = exporting.directory_of(body.path_prefix or "")
     manages = call.caller.access.includes(Access.MANAGE)
