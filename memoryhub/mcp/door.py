@@ -83,9 +83,16 @@ def _answer(request: HttpRequest) -> HttpResponse:
         _require_json(request)
         message = messages.read(body)
         if message.is_response:
-            return HttpResponse(status=202)
+            return _accepted()
         asked = Asked(caller, Door.MCP, at, _session_of(request), elapsed)
         return _answer_to(request, message, store_id, asked)
+
+
+def _accepted() -> HttpResponse:
+    """Return the answer to a message that expects none: no body, and so no content type."""
+    response = HttpResponse(status=202)
+    del response.headers["Content-Type"]
+    return response
 
 
 def _failure(error: Exception, request_id: str) -> Refused:
@@ -104,7 +111,7 @@ def _answer_to(request: HttpRequest, message: Message, store_id: str, asked: Ask
     try:
         version = versions.version_of(request.headers, message)
         if message.id is None:
-            return HttpResponse(status=202)
+            return _accepted()
         key = requests.visible_header(request, "Idempotency-Key", LONGEST_IDEMPOTENCY_KEY)
     except (Refused, Problem) as refused:
         return _refusal(message.id, refused)

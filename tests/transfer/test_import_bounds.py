@@ -147,3 +147,13 @@ def test_an_unpacked_export_is_taken_whole_with_what_is_named_like_a_tool(tmp_pa
     zipfile.ZipFile(io.BytesIO(trips.exported(source, "zip"))).extractall(tmp_path)
     imported(target, tmp_path, "--include-all")
     assert paths(target) == paths(source)
+
+
+def test_the_command_says_in_a_sentence_how_many_texts_of_an_archive_were_left_out(
+    target: MemoryStore, tmp_path: Path
+) -> None:
+    with zipfile.ZipFile(tmp_path / "notes.zip", "w") as archive:
+        for name in ("a.md", ".git/config", ".git/HEAD"):
+            archive.writestr(name, "x\n")
+    lines = imported(target, tmp_path / "notes.zip").splitlines()
+    assert "refused: 2 that are excluded by their names (.git, .obsidian, databases and others)." in lines

@@ -220,7 +220,7 @@ class Command(HubCommand):
         outcomes = Counter(ImportItem.objects.filter(job=job).values_list("outcome", flat=True))
         items = ImportItem.objects.filter(job=job).order_by("number")
         for path, why in items.filter(outcome="refused").values_list("path", "reason"):
-            self.stdout.write(printable(f"refused: {path}: {without_root(why)}"))
+            self.stdout.write(printable(": ".join(filter(None, ("refused", path, without_root(why))))))
         for why in items.filter(found=RULES, outcome__in=("taken", "same")).values_list("reason", flat=True):
             self.stdout.write(printable(f"path rules taken over. {why}".strip()))
         summary = ", ".join(f"{count} {outcome}" for outcome, count in sorted(outcomes.items()))
