@@ -15,6 +15,7 @@ STATISTICS = {
         "entry_by_command": "2000000 400000 100000 1",
         "entry_by_door": "200000 50000 20000 1",
         "entry_by_error": "20000 20000 1",
+        "entry_by_new_path": "20000 5000 2 1",
         "entry_by_path": "2000000 400000 15 1",
         "entry_by_session": "1900000 1900000 25 1",
         "entry_by_time": "2000000 400000 1 1",

@@ -195,6 +195,14 @@ class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
         """Return the entries with a path under a directory."""
         return self.filter(_beneath(F("path"), path))
 
+    def to_path(self, path: str) -> AuditEntryQuerySet:
+        """Return the entries with this new path, such as renames."""
+        return self.filter(new_path=path)
+
+    def to_beneath(self, path: str) -> AuditEntryQuerySet:
+        """Return the entries with a new path under a directory."""
+        return self.filter(_beneath(F("new_path"), path))
+
     def within(self, start: datetime | None, end: datetime | None) -> AuditEntryQuerySet:
         """Return the entries written at `start` or later, and before `end`; None as `start` or `end` sets no bound.
 
@@ -289,6 +297,9 @@ class AuditEntry(RowOfStore):
         indexes = [
             models.Index(fields=["chain", "at", "seq"], name="entry_by_time"),
             models.Index(fields=["chain", "path", "seq"], name="entry_by_path"),
+            models.Index(
+                fields=["chain", "new_path", "seq"], condition=Q(new_path__isnull=False), name="entry_by_new_path"
+            ),
             models.Index(fields=["chain", "author_id", "seq"], name="entry_by_author"),
             models.Index(fields=["chain", "command", "seq"], name="entry_by_command"),
             models.Index(

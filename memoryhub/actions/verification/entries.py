@@ -317,13 +317,14 @@ def _of_index(entries: AuditEntryQuerySet, newest: bool) -> Seqs:
 
 def _of_path(chain: str, path: str, newest: bool) -> Seqs:
     """Return a function that returns the seqs of the entries about a path."""
-    named = _of_index(AuditEntry.objects.of_chain(chain).at_path(path), newest)
+    entries = AuditEntry.objects.of_chain(chain)
+    named = [_of_index(each, newest) for each in (entries.at_path(path), entries.to_path(path))]
     versions = MemoryVersion.objects.filter(store_id=chain).at(path)
     reviews = [Review.objects.of_memory(chain, each).filter(version__path=path) for each in _memories(chain, path)]
     decided = [_of_reviews(each, newest) for each in reviews]
 
     def seqs(low: int, high: int, count: int) -> Sequence[int]:
-        found = set(named(low, high, count))
+        found = {seq for each in named for seq in each(low, high, count)}
         for made, superseded in _versions(versions, low, high, count, newest):
             found |= {seq for seq in (made, superseded) if seq is not None and low <= seq <= high}
         for each in decided:
@@ -368,7 +369,8 @@ def _beneath(chain: str, path: str, low: int, high: int, newest: bool) -> Seqs |
     """
     entries, versions = AuditEntry.objects.of_chain(chain), MemoryVersion.objects.filter(store_id=chain)
     tables: tuple[QuerySet[Any], ...] = (
-        entries.at_path(path), entries.beneath(path), versions.at(path), versions.under(path),
+        entries.at_path(path), entries.beneath(path), entries.to_path(path), entries.to_beneath(path),
+        versions.at(path), versions.under(path),
     )  # fmt: skip
     if any(by_path_alone(rows, low, high).values("place")[: FEW + 1].count() > FEW for rows in tables):
         return None

@@ -68,6 +68,24 @@ def test_the_path_of_a_directory_finds_what_was_done_to_the_directory_itself(bob
     assert sorted(there + others, reverse=True) == seqs(listed(client, caller.store))
 
 
+@pytest.mark.both_databases
+def test_a_path_finds_the_renames_to_it_also_those_that_were_refused(bob: User, caller: Caller) -> None:
+    caller.create("/a.md", "one\n")
+    caller.create("/b.md", "two\n")
+    caller.create("/plans/c.md", "three\n")
+    caller.call("rename", old_path="/memories/b.md", new_path="/memories/a.md")  # taken
+    caller.delete("/a.md")
+    caller.call("rename", old_path="/memories/plans", new_path="/memories/a.md")  # a directory with this name
+    client = signed_in(bob)
+    every = seqs(listed(client, caller.store))
+    for words in ("path:/a.md", "in /a.md", "/a.md"):
+        assert commands(listed(client, caller.store, q=words)) == ["rename", "delete", "rename", "create"], words
+    for path in ("/a.md", "/a.md/", "/plans", "/b.md"):
+        there = seqs(listed(client, caller.store, q=f"path:{path}"))
+        others = seqs(listed(client, caller.store, q=f"-path:{path}"))
+        assert sorted(there + others, reverse=True) == every, path
+
+
 @pytest.mark.parametrize("written", ["q=/Cafe\u0301/a.md", "q=path:/Cafe\u0301/a.md", "path=/Cafe\u0301/a.md"])
 def test_a_path_in_decomposed_letters_is_the_same_path(bob: User, caller: Caller, written: str) -> None:
     caller.call("create", path="/memories/Caf\u00e9/a.md", file_text="a\n")
