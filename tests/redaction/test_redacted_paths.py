@@ -5,9 +5,11 @@ from django.utils import timezone
 
 from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.actions.erasure import redaction
+from memoryhub.actions.memories import curation
 from memoryhub.actions.verification import verify
-from memoryhub.models import AuditEntry, Door, Memory, MemoryStore, MemoryVersion
+from memoryhub.models import AuditEntry, Door, ImportItem, Memory, MemoryStore, MemoryVersion
 from tests.redaction import looking
+from tests.transfer import trips
 from tests.web.history.versions import Caller
 
 pytestmark = pytest.mark.django_db
@@ -70,3 +72,20 @@ def test_a_path_that_another_version_has_stays_until_that_is_redacted_too(store:
     assert AuditEntry.objects.of_chain(store.pk).at_path(path).exists()
     redact(store, second)
     assert standing(NAME) == []
+
+
+@pytest.mark.both_databases
+def test_the_list_of_an_import_that_is_over_has_the_path_no_more(store: MemoryStore) -> None:
+    source = trips.new_store()
+    for name in (NAME, "other"):
+        curation.create(source.pk, f"/{name}.md", f"{name}\n", trips.act(1))
+    trips.run(trips.prepared(store, trips.exported(source, "jsonl")))
+    waiting = trips.prepared(store, trips.exported(source, "jsonl"), place="/again")
+    memory = Memory.objects.at(f"/{NAME}.md").get(store=store)
+    curation.delete(store.pk, memory.path, trips.act(60))
+    for version in MemoryVersion.objects.of_memory(memory):
+        redact(store, version)
+    listed = ImportItem.objects.filter(job__store=store).exclude(job=waiting).values_list("path", flat=True)
+    assert sorted(listed) == ["/[redacted]", "/other.md"]
+    there = ImportItem.objects.filter(job=waiting).values_list("path", flat=True)
+    assert sorted(there) == [f"/again/{NAME}.md", "/again/other.md"], "what is uploaded for another place stays"

@@ -12,7 +12,8 @@ from memoryhub.actions.core.audit import own_texts, to_json
 from memoryhub.actions.core.audit.evidence import Evidence, replace_field
 from memoryhub.actions.core.tree import Tree
 from memoryhub.actions.erasure.places import REDACTED, Terms
-from memoryhub.models import AuditEntry, Memory, MemoryVersion, ProposedChange
+from memoryhub.actions.transfer import importing
+from memoryhub.models import AuditEntry, ImportItem, Memory, MemoryVersion, ProposedChange
 from memoryhub.pure.protocol import paths
 
 MASKED = f"/{REDACTED}"
@@ -25,7 +26,8 @@ def is_shared(store_id: str, version: MemoryVersion) -> bool:
 
 
 def forget(store: Tree, version: MemoryVersion, evidence: Evidence) -> None:
-    """Delete a version's path from the entries, the proposals and the trash. Call it before the redaction.
+    """Delete a version's path from the entries, the proposals, the ended imports and the trash. Call it before the
+    redaction.
 
     The path stays if another version has the same path.
     """
@@ -45,6 +47,8 @@ def forget(store: Tree, version: MemoryVersion, evidence: Evidence) -> None:
     proposed = ProposedChange.objects.filter(store_id=store.store)
     proposed.filter(path=path).update(path=MASKED)
     proposed.filter(new_path=path).update(new_path=MASKED)
+    items = ImportItem.objects.filter(job__store_id=store.store, path=path)
+    items.exclude(job__state__in=importing.OPEN).update(path=MASKED)
     Memory.objects.among(store.store, [version.memory_id]).in_trash().filter(path=path).update(
         path=MASKED, name=paths.name(MASKED)
     )
