@@ -1,6 +1,7 @@
 """A store taken out of the hub and brought into an empty one is the same store: in all formats that carry a history."""
 
 import io
+import json
 import re
 import shutil
 import subprocess
@@ -18,7 +19,8 @@ from memoryhub.actions.erasure import redaction
 from memoryhub.actions.memories import curation
 from memoryhub.actions.stores import delete
 from memoryhub.actions.transfer import exporting, importing
-from memoryhub.models import AuditEntry, Growth, Import, ImportItem, Memory, MemoryStore, MemoryVersion, Role
+from memoryhub.actions.verification import verify
+from memoryhub.models import AuditEntry, Growth, Import, ImportItem, Memory, MemoryStore, MemoryVersion, Role, User
 from memoryhub.pure.transfer import reading, tree_read
 from tests.support.fixtures import BY, new_person, signed_in
 from tests.transfer import trips
@@ -86,6 +88,29 @@ def test_a_memory_whose_deletion_was_redacted_keeps_its_last_path(form: str, own
     assert [memory.path for memory in Memory.objects.filter(store=target)] == ["/left.md"]
     assert trips.facts(target) == before
     trips.require_verified(target, own_checkpoints)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("form", FORMS)
+def test_a_memory_in_the_trash_that_was_redacted_looks_the_same_after_an_import(form: str, alice: User) -> None:
+    source, target = trips.new_store(), trips.new_store("Target")
+    gone = curation.create(source.pk, "/gone.md", "gone", trips.act(1))
+    curation.delete(source.pk, "/gone.md", trips.act(2))
+    for version in source.versions.order_by("number"):
+        redaction.redact_version(source.pk, version.pk, trips.act(3))
+    trips.run(trips.prepared(target, trips.exported(source, form)))
+    memories = [Memory.objects.get(pk=gone.memory), Memory.objects.get(store=target)]
+    client = signed_in(alice)
+    for memory in memories:
+        keys_and_roles.set_role(memory.store, alice, Role.ADMIN, **BY)
+        assert (memory.path, memory.name) == ("/[redacted]", "[redacted]")
+        for name, of in (("export_trash", [memory.store_id]), ("export_versions", [memory.store_id, memory.pk])):
+            told = client.post(reverse(name, args=of), {"format": "json"}).getvalue()
+            assert {row["size"] or 0 for row in json.loads(told)} == {0}, name
+    address = reverse("remove_memories", args=[target.pk])
+    client.post(address, {"id": memories[1].pk, "name": "[redacted]"})
+    assert not Memory.objects.filter(store=target).exists()
+    assert verify.verify(target.pk)[1] is None
 
 
 MARKED = ("/.anthropic-memory-store", "/.anthropic-memory-store.d/x.md", "/notes/.anthropic-memory-store")

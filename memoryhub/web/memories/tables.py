@@ -92,7 +92,7 @@ def _of_trash(row: trash_page.Row, kept: Kept, names: Mapping[str, str]) -> Expo
     return {
         "path": memory.path,
         "memory": memory.pk,
-        "size": memory.size,
+        "size": row.bytes,
         "deleted_at": moment(memory.deleted_at) if memory.deleted_at else None,
         "entry": row.seq,
         "deleted_by": row.origin.label if row.origin else entry and entry.label,
@@ -128,7 +128,7 @@ def _of_version(
         "version": version.pk,
         "operation": version.operation,
         "path": version.path,
-        "size": version.size,
+        "size": version.size if version.redacted_at is None else None,
         "sha256": version.sha256,
         "created_at": moment(version.created_at),
         "entry": version.seq,

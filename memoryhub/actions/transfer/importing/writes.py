@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from django.db import transaction
 
-from memoryhub.actions.core import audit, sql, tree
+from memoryhub.actions.core import audit, proposed_texts, sql, tree
 from memoryhub.actions.core.audit import Record, Version
 from memoryhub.actions.core.audit.evidence import Evidence
 from memoryhub.actions.core.plans import in_parts
@@ -316,12 +316,13 @@ class _History:
         with_text = self._with_text()
         live = head.operation != Operation.DELETED
         directory = tree.make_directories(store, self.path) if live else None
+        path = self.path or f"/{proposed_texts.REMOVED}"  # of a memory in the trash whose path was redacted
         Memory(
             id=self.memory,
             store_id=store.store,
             directory_id=directory,
-            path=self.path,
-            name=paths.name(self.path),
+            path=path,
+            name=paths.name(path),
             head_id=head.pk,
             text_id=with_text.text_id,
             size=with_text.size or 0,
