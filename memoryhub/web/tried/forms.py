@@ -91,7 +91,7 @@ def _of_tool(path: str) -> str:
 def _raw(text: str) -> dict[str, Any]:
     """Return the object that a JSON text contains. Raises ValueError with a sentence for people."""
     try:
-        value = strict_json.loads(text.encode())
+        value = strict_json.loads(text.encode(), is_request=True)
     except strict_json.Malformed as error:
         raise ValueError(gettext("This is not JSON: %(why)s") % {"why": error}) from None
     if not isinstance(value, dict):

@@ -180,6 +180,8 @@ def test_json_that_is_none_is_a_problem_of_the_form(hub: Hub, alice: User) -> No
     assert "This is not JSON" in trying(client, hub.store, command=JSON, input="{").content.decode()
     assert "must be a JSON object" in trying(client, hub.store, command=JSON, input="[]").content.decode()
     assert "Unrecognized command" in with_json(client, hub.store, {"command": "move"}).content.decode()
+    many = {"command": "view", **{f"k{number}": 0 for number in range(20_000)}}
+    assert "more than 16,384 values" in with_json(client, hub.store, many).content.decode(), "as in a call"
 
 
 def test_values_with_a_finding_are_masked_and_flagged_text_needs_a_reason(hub: Hub, alice: User) -> None:
