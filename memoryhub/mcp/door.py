@@ -27,6 +27,8 @@ from memoryhub.pure import ids, request_ids
 PREFIX = "/mcp"
 CONNECTION = "Mcp-Session-Id"
 LONGEST_IDEMPOTENCY_KEY = 255
+LIMITS = (429, 507)
+"""The statuses of limits that are reached: of calls, and of the audit's bytes."""
 TAKEN = frozenset(("application/json", "application/*", "*/*"))
 
 logger = logging.getLogger(__name__)
@@ -122,10 +124,20 @@ def _answer_to(request: HttpRequest, message: Message, store_id: str, asked: Ask
         refused.status = versions.status_of(refused, version)
         return _refusal(message.id, refused)
     except Problem as problem:
-        return _refusal(message.id, problem)
+        return _not_run(request, message.id, problem, version)
     response = HttpResponse(messages.result(message.id, value), content_type="application/json")
     if session := methods.session_begun(incoming):
         response.headers[CONNECTION] = session
+    return response
+
+
+def _not_run(request: HttpRequest, id: str | int, problem: Problem, version: str) -> HttpResponse:
+    """Return the answer to a request that was not run, and log it. A limit has the status of an error of a method; a
+    key that has ended always has 401."""
+    response = _refusal(id, problem)
+    log_refusal(request, response, request_ids.current.get())
+    if problem.status in LIMITS:
+        response.status_code = versions.status_of(_as_refused(problem), version)
     return response
 
 
