@@ -26,11 +26,9 @@ DATA_DIR = Path(
     or (Path.home() / ".local/share/memoryhub" if IS_INSTALLED else BASE_DIR / "data")
 ).resolve()
 
-
 # A command that only uses a hub creates no files: with MEMORYHUB_DATA_DIR forgotten it would start a second hub. A
 # secret that it cannot read is replaced by a random one for this process alone.
 USES_A_HUB = Path(sys.argv[0]).name in ("manage.py", "memoryhub") and sys.argv[1:2] not in (["serve"], ["migrate"])
-
 
 MEMORYHUB_ABSENT_SECRETS: dict[str, str] = {}
 """{variable of a secret that a command does not have: why, as a sentence}. Such a secret is random, not the hub's."""
@@ -39,18 +37,20 @@ MEMORYHUB_ABSENT_SECRETS: dict[str, str] = {}
 def kept_secret(variable: str, file_name: str) -> str:
     """Return the value of an environment variable or, without it, the secret in a file of the data directory.
 
-    If the file is missing, a start of the hub creates it (mode 0600). If a restore was interrupted, the start does not
-    create it, because the restore has the secret. A start without the secret raises SystemExit.
+    If the file is missing, the first start of a hub creates it (mode 0600). A start does not create it beside a
+    database, which needs its own secret, nor if a restore was interrupted, which has the secret; it raises SystemExit.
 
     A command that only uses a hub never creates the file. If the secret is absent, the command gets a random one and no
     error, because only the command knows whether it needs the secret. MEMORYHUB_ABSENT_SECRETS then says why.
     """
     if value := secret_in(variable):
         return value
-    path = DATA_DIR / file_name
+    path, database = DATA_DIR / file_name, DATA_DIR / "memoryhub.sqlite3"
     problem, is_restored = f"{path} is not there, and {variable} is not set.", (DATA_DIR / "restore.new").exists()
     try:
-        if not USES_A_HUB and not is_restored and not path.exists():
+        is_empty = not database.exists() or database.stat().st_size <= 4096  # without a table, it is one page long
+        is_first = is_empty or os.environ.get("DATABASE_URL")
+        if is_first and not (USES_A_HUB or is_restored or path.exists()):
             DATA_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
             make_secret(path)
         if path.exists():

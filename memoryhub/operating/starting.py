@@ -41,15 +41,23 @@ def before_migrating() -> None:
     """Prepare a start of `serve`: make private files private, and lock the data directory.
 
     Raises NotStarted if DATABASE_URL is wrong, if the data directory cannot be locked, if the database seems to be lost
-    (see `require_no_lost_database`), or if a newer program migrated the database. In these cases, it makes no database
-    file, because `restore` replaces no file.
+    (see `require_no_lost_database`), or if the database cannot be migrated (see `require_migratable`). In these cases,
+    it makes no database file, because `restore` replaces no file.
     """
     os.umask(0o077)
     require_address()
     lock()
     private_files.tighten()
     require_no_lost_database()
+    require_migratable()
+
+
+def require_migratable() -> None:
+    """Raise NotStarted if a newer program migrated the database, or if a secret does not belong to it: a migration may
+    write entries with the audit key."""
     require_known_schema()
+    if _is_used():
+        require_own_secrets()
 
 
 def after_migrating() -> None:
@@ -245,8 +253,8 @@ def require_no_lost_database() -> None:
 
 def _is_used() -> bool:
     database = private_files.database_file()
-    if database is not None and not database.exists():
-        return False
+    if database is not None and not (database.exists() and database.stat().st_size):
+        return False  # to open an empty file would write its first page
     there = connection.introspection.table_names()
     used = {Installation: Installation.objects.all(), AuditEntry: AuditEntry.objects.of_chain(HUB)}
     return any(model._meta.db_table in there and rows.exists() for model, rows in used.items())

@@ -125,6 +125,44 @@ def test_a_secret_that_cannot_be_read_and_a_wrong_variable_are_no_verdict_about_
 
 
 @pytest.mark.push
+def test_a_start_without_a_secret_of_the_hub_makes_no_other_one(home: Path) -> None:
+    """`serve` made one, and then called it the wrong one; a restore took it for that of another hub."""
+    for file in ("audit_key", "secret_key"):
+        kept = (home / file).rename(home / "kept")
+        for answer in (served_once(home), manage(home, "migrate")):
+            assert_refused(answer, 1, f"{home / file} is not there, and ")
+        assert not (home / file).exists()
+        kept.rename(home / file)
+    assert manage(home, "verify_audit").returncode == 0
+
+
+@pytest.mark.push
+def test_migrate_is_for_the_database_of_these_secrets_and_of_no_newer_program(home: Path) -> None:
+    wrong = manage(home, "migrate", MEMORYHUB_AUDIT_KEY="x" * 64)
+    assert_refused(wrong, 1, "MEMORYHUB_AUDIT_KEY is not the audit key of this database")
+    change(home, "insert into django_migrations (app, name, applied) values ('memoryhub', '9999_later', '2030-01-01')")
+    assert_refused(manage(home, "migrate"), 1, "migrated by a newer MemoryHub (9999_later)")
+
+
+def test_a_refused_start_leaves_an_empty_file_of_a_database_empty(home: Path) -> None:
+    for file in home.glob("memoryhub.sqlite3*"):
+        file.unlink()
+    (home / "memoryhub.sqlite3").write_bytes(b"")
+    assert_refused(served_once(home), 1, "The database is empty, but ")
+    assert (home / "memoryhub.sqlite3").stat().st_size == 0
+
+
+@pytest.mark.push
+def test_a_first_start_after_a_command_of_django_makes_the_secrets(tmp_path: Path) -> None:
+    home = tmp_path / "data"
+    home.mkdir(mode=0o700)
+    assert manage(home, "showmigrations").returncode == 0
+    assert (home / "memoryhub.sqlite3").exists()
+    assert manage(home, "migrate", "--verbosity", "0").returncode == 0
+    assert (home / "audit_key").exists()
+
+
+@pytest.mark.push
 def test_a_chain_that_was_never_there_is_not_called_wrong(home: Path) -> None:
     assert_refused(manage(home, "verify_audit", "--chain", "memstore_typo"), 2, "There is no chain memstore_typo")
     assert manage(home, "verify_audit", "--chain", "hub").returncode == 0

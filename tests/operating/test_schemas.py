@@ -22,6 +22,8 @@ from django.test import override_settings
 from memoryhub.actions.backups import databases
 from memoryhub.models import Memory, MemoryStore
 from tests.api import server
+from tests.operating.test_refusals_of_commands import assert_refused
+from tests.operating.test_starting import free_port, manage as run_manage
 from tests.support import starts
 from tests.support.fixtures import new_person, signed_in
 from tools import schema_fixture
@@ -65,6 +67,41 @@ def test_a_database_of_an_older_version_migrates_with_all_that_is_in_it(name: st
         client = signed_in(new_person("Reader", is_superuser=True))
         assert [page for page in pages() if client.get(page).status_code != 200] == []
         assert "entries are right" in manage(tmp_path, "verify_audit")
+
+
+@pytest.mark.push
+@pytest.mark.skipif(not IS_SQLITE, reason="the databases are of SQLite")
+def test_without_its_own_audit_key_a_database_of_an_older_version_stays_as_it_is(tmp_path: Path) -> None:
+    """Its migrations would write entries with another key, and the hub would take that key for its own."""
+    file = put("0001_initial", tmp_path)
+    with closing(sqlite3.connect(file)) as database:
+        before = list(database.iterdump())
+    other = {"MEMORYHUB_AUDIT_KEY": "x" * 64}
+    for command in (["migrate"], ["serve", "--port", str(free_port())]):
+        assert_refused(run_manage(tmp_path, *command), 1, "secret_key is not there, and SECRET_KEY is not set.")
+        assert_refused(
+            run_manage(tmp_path, *command, **schema_fixture.KEYS | other),
+            1,
+            "MEMORYHUB_AUDIT_KEY is not the audit key of this database",
+        )
+        with closing(sqlite3.connect(file)) as database:
+            assert list(database.iterdump()) == before
+        assert not (tmp_path / "audit_key").exists()
+    manage(tmp_path, "migrate", "--verbosity", "0")
+    assert "entries are right" in manage(tmp_path, "verify_audit")
+
+
+@pytest.mark.push
+@pytest.mark.skipif(not IS_SQLITE, reason="the databases are of SQLite")
+@pytest.mark.parametrize("name", ["0001_initial", "0013_imports_that_arrive", *NEWEST[-1:]])
+def test_a_database_of_an_older_version_can_be_backed_up_before_it_migrates(name: str, tmp_path: Path) -> None:
+    put(name, tmp_path)
+    kept = schema_fixture.KEYS | {"MEMORYHUB_BACKUP_PASSPHRASE": "a passphrase that is long enough"}
+    other = {"MEMORYHUB_AUDIT_KEY": "x" * 64}
+    made = run_manage(tmp_path, "backup", str(tmp_path), **kept)
+    assert (made.returncode, len(list(tmp_path.glob("*.backup")))) == (0, 1), made.stderr
+    said = "MEMORYHUB_AUDIT_KEY is not the audit key of this database"
+    assert_refused(run_manage(tmp_path, "backup", str(tmp_path), **kept | other), 1, said)
 
 
 @pytest.mark.long

@@ -17,6 +17,8 @@ from django.db.migrations.migration import Migration
 from django.db.migrations.recorder import MigrationRecorder
 from django.db.migrations.state import ProjectState
 
+from memoryhub.operating import starting
+
 Plan = list[tuple[Migration, bool]]
 RECORDS = MigrationRecorder.Migration._meta.db_table
 """The table with the names of the migrations that were applied."""
@@ -104,4 +106,9 @@ class Command(migrate.Command):
 
     def execute(self, *args: Any, **options: Any) -> str | None:
         os.umask(0o077)  # the file of a new database is for its owner only
-        return super().execute(*args, **options)
+        if not self._called_from_command_line:  # but by `serve` or `restore`, which have checked the secrets
+            return super().execute(*args, **options)
+        with starting.explained(1):
+            starting.require_address()
+            starting.require_migratable()
+            return super().execute(*args, **options)
