@@ -76,8 +76,8 @@ class Call:
 
     @property
     def is_read(self) -> bool:
-        """Return whether the answer was the text of a version."""
-        return self.entry.command == "view" and self.version is not None
+        """Return whether the answer was the text of a version, which may have been removed since."""
+        return self.entry.command == "view" and self.entry.version is not None
 
     @property
     def added(self) -> int | None:

@@ -122,7 +122,7 @@ class Step:
     def words(self) -> str:
         """Return words for what the calls of this step did."""
         count = {"count": len(self.calls)}
-        if self.first.call.entry.ok and all(one.call.version for one in self.calls):
+        if self.first.call.entry.ok and all(one.call.is_read for one in self.calls):
             return ngettext("read %(count)s time", "read %(count)s times", count["count"]) % count
         if self.first.call.entry.ok:
             return ngettext("read or listed %(count)s time", "read or listed %(count)s times", count["count"]) % count
@@ -210,7 +210,7 @@ def words_of(call: Call) -> str:
     if not entry.ok:
         return _tried(entry)
     if entry.command == "view":
-        return _("read") if call.version else _("listed")
+        return _("read") if call.is_read else _("listed")
     if entry.command == "create" and call.version and call.version.number > 1:
         return _("rewrote")
     if entry.command in ("str_replace", "insert"):

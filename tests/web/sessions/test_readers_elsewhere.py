@@ -12,7 +12,7 @@ from memoryhub.actions.core import tree
 from memoryhub.actions.core.audit import Act, Actor, Record
 from memoryhub.actions.memories import curation
 from memoryhub.actions.retention import removal
-from memoryhub.models import Door, Memory, MemoryStore, MemoryVersion, User
+from memoryhub.models import Door, Memory, MemoryStore, MemoryVersion, Session, User
 from tests.claude_runs.claude_api import KEY, Turn, call, claude_api, say
 from tests.claude_runs.running import started, worked
 from tests.support.fixtures import signed_in
@@ -115,3 +115,31 @@ def test_a_text_that_was_downloaded_among_others_is_not_said_to_be_seen_by_no_on
         shown = readers_of(client, memory, query)
         assert "no one has downloaded it." not in shown and "may have contained it" in shown
         assert f"?command={command}" in shown
+
+
+def test_what_a_removed_version_was_is_neither_a_list_nor_several_memories_nor_unseen(
+    caller: Caller, store: MemoryStore, client: Client
+) -> None:
+    """The entries of its reads and of its making are left, and name it."""
+    memory = Memory.objects.get(pk=curation.create(store.pk, "/a.md", "one\n", by_the_hub(caller)).memory)
+    caller.session = "writer"
+    caller.call("insert", path="/memories/a.md", insert_line=1, insert_text=POISON)
+    view(caller, "/a.md", "reader")
+    caller.session = "writer"
+    caller.call("insert", path="/memories/a.md", insert_line=0, insert_text="zero\n")
+    caller.call("view", path="/memories")
+    second = MemoryVersion.objects.of_memory(memory).get(number=2)
+    with tree.locked(store.pk, by_the_hub(caller)) as locked:
+        removed = removal.remove_versions(locked, memory.pk, [second.pk])
+        tree.commit(locked, Record("prune_versions", path="/a.md", memory=memory.pk, redactions=removed.redactions))
+    for query, said in (
+        ("", "No call that is left in the audit showed a version that still exists."),
+        ("?version=3&line=3", "No call that is left in the audit showed it in a version that still exists."),
+        ("?version=1", "No call that is left in the audit showed it."),
+    ):
+        assert (said in readers_of(client, memory, query)) == (query != "?version=1"), query
+    by_name = {session.name: page(client, reverse("session", args=[session.pk])) for session in Session.objects.all()}
+    assert '<span title="view">read</span>' in by_name["reader"] and ">listed<" not in by_name["reader"]
+    assert '<span title="view">listed</span>' in by_name["writer"]
+    assert "several memories" not in by_name["writer"]
+    assert by_name["writer"].count("its version was removed permanently") == 1
