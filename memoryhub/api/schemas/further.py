@@ -136,7 +136,10 @@ class VersionDiff(Object):
     type: Literal["memory_version_diff"]
     memory_store_id: str
     memory_version_id: str
-    against: str | None = Field(description="Null: there is no earlier version.")
+    against: str | None = Field(
+        description="Null: there is no earlier version (any more), and all lines count as added. Retention may have"
+        " removed earlier versions of a version whose operation is not `created`."
+    )
     old_path: str | None
     new_path: str
     identical: bool
