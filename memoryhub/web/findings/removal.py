@@ -4,7 +4,7 @@ It can also undo later writes of sessions that read the lines.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.contrib import messages
@@ -16,6 +16,7 @@ from django.views.decorators.http import require_http_methods
 
 from memoryhub.actions.history import apply_plan, taking_out
 from memoryhub.actions.history.apply_plan import Done, PlanChanged
+from memoryhub.actions.history.refused import without_refused
 from memoryhub.actions.history.replay import content_of
 from memoryhub.actions.history.taking_out import TakeOut
 from memoryhub.actions.review import decisions
@@ -98,8 +99,10 @@ def _spread_of(item: Item) -> Callable[[User, Ticks], Spread | None]:
 
 
 def _plan(item: Item, asked: Asked) -> TakeOut | None:
+    """Return the plan. What else is undone has only the choices that no legal hold and no rule forbids."""
     too = apply_plan.entry_versions(item.store.pk, *asked.ticks.too)
-    return taking_out.plan_of(item.store.pk, item.finding.pk, too)
+    taken = taking_out.plan_of(item.store.pk, item.finding.pk, too)
+    return replace(taken, rest=without_refused(taken.rest, timezone.now())) if taken else None
 
 
 def _take_out(request: Request, item: Item, taken: TakeOut, asked: Asked) -> Done:

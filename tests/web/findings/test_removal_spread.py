@@ -8,9 +8,10 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from memoryhub.actions.core.rules import holds
 from memoryhub.actions.history import revert
 from memoryhub.actions.verification import verify
-from memoryhub.models import AuditEntry, Memory, MemoryStore, MemoryVersion, ReviewState, Session, User
+from memoryhub.models import AuditEntry, HoldKind, Memory, MemoryStore, MemoryVersion, ReviewState, Session, User
 from tests.support.fixtures import signed_in
 from tests.web.findings.flagged import CARD, POISON, finding
 from tests.web.history.past import tree_now
@@ -182,3 +183,14 @@ def test_what_the_session_of_a_line_wrote_elsewhere_is_named(
     assert f'{reverse("version", args=[store.pk, other.head_id])}">/northwind.md</a>.' in html
     revert.revert(store.pk, other.head_id or "", act(alice))
     assert "also wrote:" not in curator.get(address(store)).content.decode()
+
+
+def test_what_a_legal_hold_keeps_is_named_and_stays_and_the_rest_is_done(
+    caller: Caller, store: MemoryStore, curator: Client
+) -> None:
+    holds.place(store.id, act(), kind=HoldKind.HOLD, path="/refund.md", reason="lawsuit 7")
+    url, ticked = address(store), {"too": [seq_of("/refund.md"), seq_of("/note.md")]}
+    page = curator.get(url, {"shown": "", **ticked}).content.decode()
+    assert "lawsuit 7" in page and "The legal hold forbids this." in page
+    press(curator, url, **ticked)
+    assert texts(store) == {"/rules.md": RULES, "/refund.md": "Refunded 460 EUR.\n"}

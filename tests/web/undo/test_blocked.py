@@ -130,3 +130,12 @@ def test_an_undo_within_the_limits_passes_no_state_beyond_them(store: MemoryStor
     assert "would be refused" not in html
     assert curator.post(url, form_with(html, "digest")).status_code == 303
     assert {path: text for path, (_, text) in tree_now(store).items()} == {"/a.md": "long long long\n", "/b.md": "b\n"}
+
+
+def test_the_limit_of_versions_is_named_too(store: MemoryStore, key: str, curator: Client) -> None:
+    caller = Caller(store, key, session="bad")
+    caller.create("/a.md", "one\n")
+    version = caller.replace("/a.md", "one", "two")
+    limit(store, limit_versions=2)
+    html = curator.get(reverse("undo_version", args=[store.id, version.pk])).content.decode()
+    assert "As it is now, this would be refused: /a.md has 2 versions, which is the limit of this memory store." in html
