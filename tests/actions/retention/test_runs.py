@@ -196,12 +196,12 @@ def test_a_run_is_taken_back_while_its_memories_are_in_the_trash(garden: MemoryS
     expire(garden, grace_days=3)
     run = to_the_end(started(garden))
     do(garden, Create("/old/1.md", "another\n"), LATER + DAY)
-    assert runs.undo(run.pk, act(LATER + DAY)) == 2
+    assert runs.undo(run.pk, act(LATER + DAY)).count == 2
     assert live(garden) == {"/old/0.md", "/old/1.md", "/old/2.md"}
     entry = newest(garden)
     assert (entry.command, told(entry)["taken"], told(entry)["memories"]) == ("undo_run", ["/old/1.md"], 2)
     assert memory(garden, "/old/0.md").expired_by is None
-    assert runs.undo(run.pk, act(LATER + DAY)) == 0
+    assert runs.undo(run.pk, act(LATER + DAY)).count == 0
     assert list(rehearsal.rehearse(garden.pk, LATER + 2 * DAY)) == []  # it counts from the restoring
     assert verify(garden.pk)[1] is None
 
@@ -211,7 +211,7 @@ def test_undoing_a_run_that_goes_on_ends_it(garden: MemoryStore, monkeypatch: py
     expire(garden)
     run = started(garden)
     runs.step(run.pk, LATER)
-    assert runs.undo(run.pk, act(LATER)) == 1
+    assert runs.undo(run.pk, act(LATER)).count == 1
     run.refresh_from_db()
     assert run.state == RunState.CANCELLED and len(live(garden)) == 3 and not runs.step(run.pk, LATER)
 

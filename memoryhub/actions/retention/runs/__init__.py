@@ -159,11 +159,11 @@ def _cancel(run: Run, store: tree.Tree | None, act: Act) -> None:
     _plans.forget(run.pk)
 
 
-def undo(run_id: str, act: Act) -> int:
+def undo(run_id: str, act: Act) -> undoing.Done:
     """Restore the memories that the run expired, if they are still in the trash and their paths are free.
 
-    Return how many were restored. An open run is cancelled first. The entries list the memories that could not be
-    restored (`taken`). Raises ToolError if the store is archived; an open run is then not cancelled.
+    An open run is cancelled first. The entries list the memories that could not be restored (`taken`). Raises ToolError
+    if the store is archived; an open run is then not cancelled.
     """
     act = act._replace(group=act.group or ids.new_id(ids.GROUP, act.at))
     with writing():
@@ -172,7 +172,7 @@ def undo(run_id: str, act: Act) -> int:
             tree.require_active(store)
         if run.state in OPEN:
             _cancel(run, store, act)
-    return undoing.restore(run, act) if run.store_id else 0
+    return undoing.restore(run, act) if run.store_id else undoing.Done()
 
 
 def due_runs(at: datetime) -> list[Run]:

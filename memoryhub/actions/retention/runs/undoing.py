@@ -1,6 +1,7 @@
 """Undoes a run: memories that it expired and that are still in the trash go back to their paths."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 
 from memoryhub.actions.core import audit, tree
 from memoryhub.actions.core.audit import Act, Record
@@ -15,18 +16,27 @@ MOST = 50
 """The most memories that one transaction, with one entry, restores."""
 
 
-def restore(run: Run, act: Act) -> int:
-    """Restore the memories that the run expired; return how many were restored. Raises ToolError for an archived store.
+@dataclass(slots=True)
+class Done:
+    """How many memories an undo of a run restored, and why it could not restore others."""
+
+    count: int = 0
+    refused: list[ToolError] = field(default_factory=list)
+
+
+def restore(run: Run, act: Act) -> Done:
+    """Restore the memories that the run expired. Raises ToolError for an archived store.
 
     This takes several short transactions, whose entries are one group.
     """
-    store_id, count = str(run.store_id), 0
+    store_id, done = str(run.store_id), Done()
     for memories in _expired(run):
         try:
-            count += _restore(store_id, run, memories, act)
-        except ToolError:  # one memory breaks a limit or a rule for sensitive text
-            count += sum(_restore_alone(store_id, run, memory, act) for memory in memories)
-    return count
+            done.count += _restore(store_id, run, memories, act)
+        except ToolError:  # one memory breaks a limit
+            for memory in memories:
+                _restore_alone(store_id, run, memory, act, done)
+    return done
 
 
 def _expired(run: Run) -> Iterator[list[str]]:
@@ -38,15 +48,15 @@ def _expired(run: Run) -> Iterator[list[str]]:
         yield [memory for _, memory in page]
 
 
-def _restore_alone(store_id: str, run: Run, memory: str, act: Act) -> int:
+def _restore_alone(store_id: str, run: Run, memory: str, act: Act, done: Done) -> None:
     try:
-        return _restore(store_id, run, [memory], act)
+        done.count += _restore(store_id, run, [memory], act)
     except ToolError as error:
+        done.refused.append(error)
         with tree.locked(store_id, act) as store:
             tree.require_active(store)
             details = {"run": run.pk, "memories": 0, "memory": memory, "refused": error.message}
             tree.commit(store, Record("undo_run", memory=memory, input=audit.to_json(details)))
-        return 0
 
 
 def _restore(store_id: str, run: Run, memories: Sequence[str], act: Act) -> int:

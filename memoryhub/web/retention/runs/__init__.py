@@ -113,10 +113,11 @@ def undo(request: Request, run: Run) -> HttpResponse:
     if run.store is None:
         raise Http404
     try:
-        count = runs.undo(run.pk, act(request))
+        done = runs.undo(run.pk, act(request))
     except ToolError as error:
         messages.error(request, for_people(error))
         return see_other("run", run.pk)
+    count = done.count
     said = ngettext("%(count)s memory is back.", "%(count)s memories are back.", count) % {"count": f"{count:,}"}
     back = rows.way_back(run)
     if back.taken:
@@ -143,6 +144,10 @@ def undo(request: Request, run: Run) -> HttpResponse:
             "%(count)s stay in the trash, because the rules for sensitive text do not allow them.",
             back.blocked,
         ) % {"count": back.blocked}
+    if done.refused:
+        said += " " + ngettext(
+            "%(count)s stays in the trash: %(why)s", "%(count)s stay in the trash: %(why)s", len(done.refused)
+        ) % {"count": len(done.refused), "why": for_people(done.refused[0])}
     (messages.success if count else messages.info)(request, said)
     return see_other("run", run.pk)
 
