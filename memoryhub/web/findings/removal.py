@@ -55,7 +55,7 @@ def take_out(request: Request, store: MemoryStore, finding_id: str) -> HttpRespo
     asked = Asked.by(request, _spread_of(item))
     taken, problem = _plan(item, asked), ""
     if request.method == "POST" and taken and not taken.is_whole:
-        problem = asked.problem(request)
+        problem = asked.problem(request, taken.plan)
         if not problem:
             try:
                 done = _take_out(request, item, taken, asked)

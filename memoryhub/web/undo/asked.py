@@ -14,7 +14,7 @@ from memoryhub.web.common.request import Request
 from memoryhub.web.common.shown_texts import shows
 from memoryhub.web.common.versions import closing
 from memoryhub.web.undo import rows
-from memoryhub.web.undo.form import MOST_NOTE, Given, rest_options
+from memoryhub.web.undo.form import MOST_NOTE, Given, forbidden_in, rest_options
 from memoryhub.web.undo.graph import drawn
 from memoryhub.web.undo.spread import Spread, Ticks
 from memoryhub.web.undo.stopped import over_limits
@@ -45,8 +45,9 @@ class Asked:
         """
         return self.spread.ticks if self.spread else Ticks()
 
-    def problem(self, request: Request) -> str:
-        """Return why a posted form cannot be applied, as a sentence about its note or its ticks; "" if it can."""
+    def problem(self, request: Request, plan: Plan) -> str:
+        """Return why a posted form cannot be applied, as a sentence about its note, its ticks, or the choices that are
+        forbidden now; "" if it can."""
         if len(self.given.note) > MOST_NOTE:
             return _("The note is too long. Use at most 1,000 characters.")
         if problem := telling.problem(self.given.note, self.given.tell):
@@ -55,6 +56,11 @@ class Asked:
             return _(
                 "Nothing was done yet. The page now shows what changes with your ticks. "
                 "Check it and press the button again."
+            )
+        if plan.digest == self.given.digest and forbidden_in(plan) != self.given.forbidden:
+            return _(
+                "Nothing was done, because a legal hold or a rule has changed since you opened this page. "
+                "Check the preview and try again."
             )
         return ""
 
@@ -92,6 +98,7 @@ def shown(request: Request, store: MemoryStore, plan: Plan, asked: Asked, *, may
     return {
         "preview": preview,
         "over": next(iter(over.values()), ""),
+        "forbidden": forbidden_in(plan),
         "closes": closing.closed_by(store.pk, chosen),
         "given": asked.given,
         "spread": spread,

@@ -7,6 +7,7 @@ later problems share one set of buttons.
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from hashlib import sha256
 
 from django.http import QueryDict
 from django.utils.translation import gettext as _, ngettext
@@ -27,6 +28,7 @@ class Given:
     note: str = ""  # the person's note
     digest: str = ""  # the digest of the previewed plan
     tell: str = ""  # the id of the agent that should read the note
+    forbidden: str = ""  # what `forbidden_in` returned for the previewed plan
 
     @classmethod
     def of(cls, post: QueryDict) -> "Given":
@@ -37,7 +39,7 @@ class Given:
             if name.startswith(CHOICE) and choice is not None:
                 choices[name.removeprefix(CHOICE)] = choice
         note, digest, tell = post.get("note", "").strip(), post.get("digest", ""), post.get("tell", "")
-        return cls(choices, _choice(post.get(REST, "")), note, digest, tell)
+        return cls(choices, _choice(post.get(REST, "")), note, digest, tell, post.get("forbidden", ""))
 
     def choice(self, change: Change) -> Choice:
         """Return the choice for a change: the person's, if it is possible, or else the proposed one."""
@@ -53,6 +55,12 @@ class Given:
     def count(self, plan: Plan) -> int:
         """Return the number of memories that will change with the current choices."""
         return sum(self.choice(change) != Choice.KEEP for change in plan.changes)
+
+
+def forbidden_in(plan: Plan) -> str:
+    """Return a digest of the choices of a plan that a legal hold or a rule forbids; "" if there are none."""
+    refused = [f"{change.memory} {','.join(change.refused)}" for change in plan.changes if change.refused]
+    return sha256("\n".join(refused).encode()).hexdigest() if refused else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -135,7 +135,7 @@ def _flag(request: Request, store: MemoryStore, task: Task, asked: Asked) -> Htt
 
 def _problem(request: Request, plan: Plan, asked: Asked) -> str:
     """Return a sentence on why a posted form cannot be applied yet; "" if it can."""
-    if problem := asked.problem(request):
+    if problem := asked.problem(request, plan):
         return problem
     if plan.digest == asked.given.digest and not asked.given.count(plan) and not asked.ticks.flag:
         return _("Nothing was done, because you chose to keep everything as it is.")

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from memoryhub.actions.core.rules.holds import place
+from memoryhub.actions.core.rules.holds import place, release
 from memoryhub.models import HoldKind, MemoryStore, Session, User
 from tests.support.fixtures import signed_in
 from tests.web.browser_forms import form_with
@@ -93,3 +93,20 @@ def test_without_a_hold_nothing_is_greyed(bad: Session, store: MemoryStore, cura
     hold(store, "/elsewhere")
     html = curator.get(reverse("undo_session", args=[store.id, bad.pk])).content.decode()
     assert "The legal hold forbids this." not in html and "Undo changes in 4 memories" in html
+
+
+def test_a_hold_that_came_or_went_after_the_preview_is_shown_before_anything_is_done(
+    bad: Session, store: MemoryStore, curator: Client
+) -> None:
+    url, before = reverse("undo_session", args=[store.id, bad.pk]), tree_now(store)
+    opened = form_with(curator.get(url).content.decode(), "digest")
+    placed = place(store.id, act(), kind=HoldKind.HOLD, reason="lawsuit 7", path="/free.md")
+    answer = curator.post(url, opened)
+    assert answer.status_code == 200 and tree_now(store) == before
+    html = answer.content.decode()
+    assert "a legal hold or a rule has changed since you opened this page" in html and "lawsuit 7" in html
+    release(store.id, placed.pk, act())
+    again = curator.post(url, form_with(html, "digest"))
+    assert again.status_code == 200 and tree_now(store) == before, "the page said that the memory stays"
+    assert curator.post(url, form_with(again.content.decode(), "digest")).status_code == 303
+    assert sorted(tree_now(store)) == ["/free.md", "/frozen.md", "/moved.md"], "left as it is, as the page then said"
