@@ -106,6 +106,12 @@ def test_a_link_for_a_new_password_removes_passkeys_that_others_may_have_added(
     assert use(other, passkey.answer(other)) == 400 and verify.verify(HUB_CHAIN)[1] is None
 
 
+def test_the_names_of_passkeys_are_text_where_a_link_sets_a_new_password(charlie: User) -> None:
+    authenticators.add_passkey(charlie, "<b>Phone\u202e</b>", "c", "p", 0, at=timezone.now())
+    page = Client().get(f"/password/{charlie.id}/{resets.token_for(charlie, timezone.now())}").content.decode()
+    assert "&lt;b&gt;Phone\ufffd&lt;/b&gt;" in page and "<b>Phone" not in page
+
+
 def test_a_link_for_a_new_password_keeps_passkeys_if_the_person_wants_it(charlie: User, settings: Any) -> None:
     settings.MEMORYHUB_URL = HUB
     passkey, new, client = Passkey(charlie), "another wholly new pass phrase", Client()
