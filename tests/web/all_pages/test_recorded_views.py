@@ -264,3 +264,15 @@ def test_a_view_that_cannot_be_recorded_is_not_shown(
     client.cookies = signed_in(bob).cookies
     answer = client.get(at("memory", memory))
     assert answer.status_code == 404 and "Quellenberg" not in text(answer)
+
+
+def test_a_try_and_a_replay_that_show_a_text_say_that_the_audit_records_it(memory: Memory, alice: User) -> None:
+    client, told_so = signed_in(alice), "But the audit records that this page showed you the text"
+    address, before = reverse("try_call", args=[memory.store_id]), len(recorded(memory.store_id))
+    fields = {"command": "view", "path": "/memories/visit.md", "act": "try"}
+    assert told_so not in text(client.get(address)) + text(client.post(address, fields | {"path": "/memories"}))
+    seen = text(client.post(address, fields))
+    assert "the call left no audit entry" in seen and told_so in seen
+    assert len(recorded(memory.store_id)) == before + 1
+    replay = reverse("replay_session", args=[memory.store_id, Session.objects.get().pk])
+    assert told_so not in text(client.get(replay)) and told_so in text(client.post(replay))

@@ -96,7 +96,7 @@ def test_what_is_done_for_real_is_an_act_of_the_person(hub: Hub, alice: User) ->
 def test_nothing_is_recorded_of_what_a_person_views_or_is_refused(hub: Hub, alice: User) -> None:
     before, client = dump(), signed_in(alice)
     seen = trying(client, hub.store, act="do", command="view", path="/memories/notes/todo.md").content.decode()
-    assert "buy milk" in seen and "When a person only views something in this way, no audit entry is written." in seen
+    assert "buy milk" in seen and "When a person only views something in this way, the call has no audit entry." in seen
     refused = trying(client, hub.store, act="do", command="delete", path="/memories/none").content.decode()
     assert "A refused act of a person has no audit entry." in refused and "is_error: true" in refused
     assert dump() == before
