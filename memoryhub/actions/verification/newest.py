@@ -16,7 +16,8 @@ def problems(count: int = COUNT) -> Iterator[str]:
     """Yield a sentence for each chain in which one of the newest `count` entries was changed or is missing."""
     for head in AuditChain.objects.order_by("id"):
         expected_seq, expected_hash = head.last_seq, head.last_hash
-        for entry in AuditEntry.objects.of_chain(head.id).newest()[:count]:
+        # An entry that was written after the head was read is not compared with it.
+        for entry in AuditEntry.objects.of_chain(head.id).filter(seq__lte=head.last_seq).newest()[:count]:
             if entry.seq != expected_seq:
                 yield f"entry {expected_seq} of {head.id} is missing"
                 break
