@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from django.db import models
 
 from memoryhub.models.access import User
@@ -23,10 +21,6 @@ class ClaudeEvaluationQuerySet(models.QuerySet["ClaudeEvaluation"]):
     def going_on(self) -> ClaudeEvaluationQuerySet:
         """Return the evaluations that wait for a worker or that a worker works on."""
         return self.filter(state__in=GOING_ON)
-
-    def silent_since(self, at: datetime) -> ClaudeEvaluationQuerySet:
-        """Return the evaluations whose worker has written nothing since a moment."""
-        return self.filter(state=ClaudeRunState.RUNNING, seen_at__lt=at)
 
 
 class ClaudeEvaluation(models.Model):

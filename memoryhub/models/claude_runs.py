@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
@@ -37,10 +35,6 @@ class ClaudeRunQuerySet(models.QuerySet["ClaudeRun"]):
     def dreams(self) -> ClaudeRunQuerySet:
         """Return the dreams. Their ids have a prefix of their own, so the query reads no other runs."""
         return self.filter(pk__gt=ids.DREAM, pk__lt=ids.DREAM + "~")
-
-    def silent_since(self, at: datetime) -> ClaudeRunQuerySet:
-        """Return the runs in the state "running" whose worker has written nothing since a moment."""
-        return self.filter(state=ClaudeRunState.RUNNING, seen_at__lt=at)
 
     def newest(self) -> ClaudeRunQuerySet:
         """Return the runs, newest first. They are not ordered by id, because the ids of dreams sort after all

@@ -31,6 +31,12 @@ def worked(api: ClaudeApi, run: ClaudeRun, stop: threading.Event | None = None) 
     return ClaudeRun.objects.get(pk=run.pk)
 
 
+def interrupt() -> None:
+    """Ends the runs that go on, as the hub does where their workers have ended."""
+    for run_id, seen_at in work.running():
+        work.interrupt(run_id, seen_at, timezone.now())
+
+
 def story(run: ClaudeRun) -> list[str]:
     """The events in short: kind, and text or what else tells them apart; a cut one ends with a dash."""
     return [f"{event.kind} {_words(event)}{' —' if event.is_cut else ''}" for event in events(run)]

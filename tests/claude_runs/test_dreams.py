@@ -36,7 +36,7 @@ from memoryhub.pure.path_rules import Condition, Effect, PathRule
 from tests.api.harness import BY, Hub, new_agent, new_secret, new_store
 from tests.api.path_rules.test_path_rules import set_rules
 from tests.claude_runs.claude_api import KEY, Turn, call, claude_api, say
-from tests.claude_runs.running import MODEL, by, started, worked
+from tests.claude_runs.running import MODEL, by, interrupt, started, worked
 from tests.support.fixtures import signed_in
 from tests.support.sdk import sdk
 from tests.web.memories.pages import page
@@ -286,7 +286,7 @@ def test_a_dream_that_was_interrupted_goes_on_by_itself_and_one_without_its_key_
     other = sdk(new_secret(store, Access.MANAGE)).beta.dreams
     dream = sdk(secret).beta.dreams.create(inputs=inputs(store, session), model=MODEL, output_behavior=updating(store))
     assert work.claim("killed", timezone.now(), 9) == dream.id
-    work.interrupt_silent(timezone.now(), timezone.now())
+    interrupt()
     assert ClaudeRun.objects.get().state == "waiting"
     keys_and_roles.revoke_key(Key.objects.get(hint=secret[-4:]), **BY)
     ran(dream.id)

@@ -11,7 +11,7 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from memoryhub.actions.accounts import keys_and_roles
-from memoryhub.actions.claude_runs import evaluations, work
+from memoryhub.actions.claude_runs import evaluations
 from memoryhub.actions.erasure import whole
 from memoryhub.background.claude_runs import evaluating
 from memoryhub.models import AuditEntry, ClaudeDay, ClaudeEvaluation, MemoryStore, Role, User
@@ -164,10 +164,9 @@ def test_one_whose_hub_ends_is_interrupted_and_leaves_no_copy(store: MemoryStore
     client.post(at(store, "start"), {"model": ""})
     killed = evaluations.claim("killed", now)
     assert killed is not None and evaluations.copied(killed, "killed", by(alice))
-    evaluations.interrupt_silent(now - work.SILENT, now)
+    evaluations.interrupt(killed.pk, now - timedelta(seconds=1), now)
     assert ClaudeEvaluation.objects.get().state == "running", "it was seen just now"
-    later = now + work.SILENT + timedelta(seconds=1)
-    evaluations.interrupt_silent(later - work.SILENT, later)
+    evaluations.interrupt(*evaluations.running()[0], now)
     assert ClaudeEvaluation.objects.get().state == "interrupted"
     assert not MemoryStore.present.exclude(copy_of=None).exists()
     assert "The hub was stopped during this evaluation" in page(client, at(store))

@@ -5,16 +5,24 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.db import connection
+from django.utils import timezone
 
+from memoryhub.actions.claude_runs import work
+from memoryhub.background.claude_runs import taking
+from memoryhub.background.runner import Report
+from memoryhub.models import ClaudeRun, MemoryStore, User
 from tests.api.server import ROOT, Server, made_store, served
 from tests.claude_runs.claude_api import KEY, Turn, call, claude_api, say
+from tests.claude_runs.running import started
 from tests.support import starts
 
 CREATE = call("toolu_1", command="create", path="/memories/a.md", file_text="one\n")
@@ -37,6 +45,25 @@ def until(find: Callable[[], Any], is_right: Callable[[Any], bool], patience: fl
         assert time.monotonic() < end, found
         time.sleep(0.2)
     return found
+
+
+@pytest.mark.django_db
+@pytest.mark.both_databases
+def test_a_worker_whose_clock_is_behind_has_not_ended(store: MemoryStore, alice: User) -> None:
+    """Each run of a node was interrupted at once by another node whose clock was 15 seconds ahead."""
+    run, behind, passed = started(store, alice), timezone.now() - timedelta(minutes=10), [0.0]
+    taker = taking.Taker(Report("claude_runs"))
+    taker.silent_runs = taking.Silence(lambda: passed[0])
+    assert work.claim("elsewhere", behind, 9) == run.pk
+
+    def state_after(seconds: float) -> str:
+        passed[0] += seconds
+        taker.look(threading.Event())
+        return str(ClaudeRun.objects.get(pk=run.pk).state)
+
+    assert (state_after(0), state_after(14)) == ("running", "running")
+    work.seen(run.pk, "elsewhere", behind + timedelta(seconds=14))
+    assert (state_after(14), state_after(14), state_after(14)) == ("running", "running", "interrupted")
 
 
 @pytest.mark.push

@@ -12,7 +12,7 @@ from memoryhub.background.claude_runs.answers import Api, Tick
 from memoryhub.background.claude_runs.taking import Taker
 from memoryhub.models import ClaudeDay, ClaudeEvent, ClaudeRun, Memory, MemoryStore, User
 from tests.claude_runs.claude_api import KEY, Refusal, Turn, call, claude_api, say
-from tests.claude_runs.running import by, started, story, worked
+from tests.claude_runs.running import by, interrupt, started, story, worked
 from tests.claude_runs.test_runs import results
 from tests.support.fixtures import signed_in
 from tests.support.write_guard import tampering
@@ -62,7 +62,7 @@ def test_a_call_of_which_a_value_was_not_kept_never_runs_without_it(
             patched.setattr(work, "called", _killed)
             with pytest.raises(KeyboardInterrupt):
                 worked(api, run)
-        work.interrupt_silent(by(alice).at, by(alice).at)
+        interrupt()
         runs.go_on(run.pk, store.id, "", by(alice))
         assert worked(api, run).state == "finished"
     first, second = results(api.requests[1])

@@ -2,6 +2,7 @@
 
 import logging
 import threading
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -259,9 +260,11 @@ def test_a_call_that_ran_before_the_worker_was_killed_runs_once(
             with pytest.raises(KeyboardInterrupt):
                 worked(api, run)
         assert Memory.objects.get(store=store).path == "/a.md", "the call was committed"
-        work.interrupt_silent(by(alice).at - work.SILENT, by(alice).at)
+        [(run_id, seen_at)] = work.running()
+        assert seen_at is not None
+        work.interrupt(run_id, seen_at - timedelta(seconds=1), by(alice).at)
         assert ClaudeRun.objects.get(pk=run.pk).state == "running", "its worker was seen a moment ago"
-        work.interrupt_silent(by(alice).at, by(alice).at)
+        work.interrupt(run_id, seen_at, by(alice).at)
         run = ClaudeRun.objects.get(pk=run.pk)
         assert run.state == "interrupted" and not any(event.is_cut for event in events(run))
         runs.go_on(run.pk, store.id, "", by(alice))

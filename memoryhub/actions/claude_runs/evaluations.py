@@ -13,7 +13,7 @@ from django.db.models import F
 from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.actions.claude_runs import configuration, runs
 from memoryhub.actions.claude_runs.runs import NotNow
-from memoryhub.actions.claude_runs.work import LostRun, OverBudget
+from memoryhub.actions.claude_runs.work import LostRun, OverBudget, Seen
 from memoryhub.actions.core import audit, tree
 from memoryhub.actions.core.audit import Act, Actor, Record
 from memoryhub.actions.core.transactions import writing
@@ -201,15 +201,21 @@ def finish(one: ClaudeEvaluation, worker: str, act: Act) -> None:
         tree.commit(store, Record("evaluate_memory", input=audit.to_json(details)))
 
 
-def interrupt_silent(since: datetime, at: datetime) -> None:
-    """Mark evaluations as interrupted if their worker has written nothing since the moment `since`.
+def running() -> list[Seen]:
+    """Return the ids of the running evaluations, and when the worker of each was last seen."""
+    return list(ClaudeEvaluation.objects.filter(state=ClaudeRunState.RUNNING).values_list("pk", "seen_at"))
 
-    If a person asked to stop the evaluation, it is marked as stopped. The copies are deleted.
+
+def interrupt(evaluation_id: str, seen_at: datetime | None, at: datetime) -> None:
+    """Mark a running evaluation as interrupted, or as stopped if a person asked it to stop. Its copy is deleted.
+
+    Do nothing if its worker was seen after the moment `seen_at`.
     """
-    for one in list(ClaudeEvaluation.objects.silent_since(since)):
-        state = ClaudeRunState.STOPPED if one.stop_asked else ClaudeRunState.INTERRUPTED
-        with writing():
-            silent = ClaudeEvaluation.objects.silent_since(since).filter(pk=one.pk, worker=one.worker)
-            is_done = silent.update(state=state, worker="", copy=None)
-        if is_done and one.copy:
-            delete.delete_copy(one.copy, Act(Actor.system("claude_runs"), Door.COMMAND, at))
+    there = ClaudeEvaluation.objects.filter(pk=evaluation_id, state=ClaudeRunState.RUNNING, seen_at=seen_at)
+    if (one := there.first()) is None:
+        return
+    state = ClaudeRunState.STOPPED if one.stop_asked else ClaudeRunState.INTERRUPTED
+    with writing():
+        is_done = there.filter(worker=one.worker).update(state=state, worker="", copy=None)
+    if is_done and one.copy:
+        delete.delete_copy(one.copy, Act(Actor.system("claude_runs"), Door.COMMAND, at))

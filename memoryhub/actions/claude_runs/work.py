@@ -23,6 +23,8 @@ from memoryhub.models import ClaudeDay, ClaudeEvent, ClaudeEventKind, ClaudeRun,
 
 SILENT = timedelta(seconds=15)
 """A worker that was not seen for this long has ended."""
+Seen = tuple[str, datetime | None]
+"""(id of a run or an evaluation, the moment at which its worker was last seen)."""
 
 
 class LostRun(Exception):
@@ -76,17 +78,20 @@ def claim(worker: str, at: datetime, most: int) -> str | None:
     return first if taken else None
 
 
-def interrupt_silent(since: datetime, at: datetime) -> None:
-    """Find the runs whose worker has written nothing since the moment `since`. End them as interrupted.
+def running() -> list[Seen]:
+    """Return the ids of the running runs, and when the worker of each was last seen."""
+    return list(ClaudeRun.objects.filter(state=ClaudeRunState.RUNNING).values_list("pk", "seen_at"))
 
-    A run that a person asked to stop ends as stopped.
+
+def interrupt(run_id: str, seen_at: datetime | None, at: datetime) -> None:
+    """End a running run as interrupted, or as stopped if a person asked it to stop.
+
+    Do nothing if its worker was seen after the moment `seen_at`.
     """
-    for run_id in list(ClaudeRun.objects.silent_since(since).values_list("pk", flat=True)):
-        with writing():
-            run = ClaudeRun.objects.select_for_update().silent_since(since).filter(pk=run_id).first()
-            if run is not None:
-                stopped = ClaudeRunState.STOPPED if run.stop_asked else ClaudeRunState.INTERRUPTED
-                events.end(run, stopped, at)
+    with writing():
+        there = ClaudeRun.objects.select_for_update().filter(pk=run_id, state=ClaudeRunState.RUNNING, seen_at=seen_at)
+        if (run := there.first()) is not None:
+            events.end(run, ClaudeRunState.STOPPED if run.stop_asked else ClaudeRunState.INTERRUPTED, at)
 
 
 def seen(run_id: str, worker: str, at: datetime) -> bool:

@@ -4,6 +4,7 @@ import os
 import secrets
 import threading
 import time
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
@@ -96,6 +97,23 @@ class Models:
                 connection.close()
 
 
+class Silence:
+    """Finds the runs or evaluations whose workers have ended: for work.SILENT, they were not seen again.
+
+    This time is measured by this process. The clocks of two nodes may differ, and a clock may be set.
+    """
+
+    def __init__(self, seconds: Callable[[], float] = time.monotonic) -> None:
+        self.seconds = seconds
+        self.since: dict[work.Seen, float] = {}
+
+    def among(self, running: Iterable[work.Seen]) -> list[work.Seen]:
+        """Return those of the running ones whose workers have ended."""
+        now = self.seconds()
+        self.since = {one: self.since.get(one, now) for one in running}
+        return [one for one, since in self.since.items() if now - since >= work.SILENT.total_seconds()]
+
+
 class Taker:
     """Takes runs for this process."""
 
@@ -104,6 +122,7 @@ class Taker:
         self.threads: list[threading.Thread] = []
         self.evaluation: threading.Thread | None = None
         self.models = Models(settings.ANTHROPIC_API_KEY, settings.ANTHROPIC_BASE_URL)
+        self.silent_runs, self.silent_evaluations = Silence(), Silence()
 
     def run(self, stop: threading.Event) -> None:
         """Take runs until `stop` is set; the threads that work on the runs then end, too."""
@@ -129,22 +148,25 @@ class Taker:
         """
         now = timezone.now()
         self.models.look()
-        work.interrupt_silent(now if is_first else now - work.SILENT, now)
+        running = work.running()
+        for run_id, seen_at in running if is_first else self.silent_runs.among(running):
+            work.interrupt(run_id, seen_at, now)
         # Each time another: a thread that has lost its run must not take the run's next thread for itself.
         worker = f"{os.getpid()}-{secrets.token_hex(8)}"
         self._evaluate(stop, worker)
-        run_id = work.claim(worker, now, AT_ONCE)
-        if run_id is None:
+        taken = work.claim(worker, now, AT_ONCE)
+        if taken is None:
             return
-        turns = Turns(run_id, worker, stop, settings.ANTHROPIC_API_KEY, settings.ANTHROPIC_BASE_URL)
-        thread = threading.Thread(target=turns.work_in_thread, name=f"claude-run-{run_id[-6:]}", daemon=True)
+        turns = Turns(taken, worker, stop, settings.ANTHROPIC_API_KEY, settings.ANTHROPIC_BASE_URL)
+        thread = threading.Thread(target=turns.work_in_thread, name=f"claude-run-{taken[-6:]}", daemon=True)
         self.threads = [*(one for one in self.threads if one.is_alive()), thread]
         thread.start()
 
     def _evaluate(self, stop: threading.Event, worker: str) -> None:
         """Take an evaluation that waits, unless this process already works on an evaluation."""
         now = timezone.now()
-        evaluations.interrupt_silent(now - work.SILENT, now)
+        for evaluation_id, seen_at in self.silent_evaluations.among(evaluations.running()):
+            evaluations.interrupt(evaluation_id, seen_at, now)
         if self.evaluation is not None and self.evaluation.is_alive():
             return
         one = evaluations.claim(worker, now)

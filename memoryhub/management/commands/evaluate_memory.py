@@ -43,7 +43,9 @@ class Command(HubCommand):
             raise CommandError(problem_words("no_key"))
         worker, stop = f"{os.getpid()}-{secrets.token_hex(8)}", threading.Event()
         act = Act(Actor.system("evaluate_memory"), Door.COMMAND, timezone.now())
-        evaluations.interrupt_silent(act.at - SILENT, act.at)
+        for evaluation_id, seen_at in evaluations.running():
+            if seen_at is None or seen_at < act.at - SILENT:
+                evaluations.interrupt(evaluation_id, seen_at, act.at)
         try:
             one = evaluations.start(store, model or "", None, act, worker)
         except NoSuchStore:
