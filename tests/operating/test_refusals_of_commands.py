@@ -148,7 +148,8 @@ def test_a_refused_start_leaves_an_empty_file_of_a_database_empty(home: Path) ->
     for file in home.glob("memoryhub.sqlite3*"):
         file.unlink()
     (home / "memoryhub.sqlite3").write_bytes(b"")
-    assert_refused(served_once(home), 1, "The database is empty, but ")
+    for answer in (served_once(home), manage(home, "migrate")):
+        assert_refused(answer, 1, "The database is empty, but ")
     assert (home / "memoryhub.sqlite3").stat().st_size == 0
 
 

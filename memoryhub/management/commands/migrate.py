@@ -110,5 +110,6 @@ class Command(migrate.Command):
             return super().execute(*args, **options)
         with starting.explained(1):
             starting.require_address()
+            starting.require_no_lost_database()
             starting.require_migratable()
             return super().execute(*args, **options)
