@@ -1,9 +1,8 @@
 """The memory tool: runs one tool_use block and returns one tool_result block."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from memoryhub.actions.core.audit import Act
 from memoryhub.actions.core.rules.limits import Usage
@@ -14,8 +13,7 @@ from memoryhub.models import Door
 from memoryhub.pure import request_ids
 
 
-@dataclass(frozen=True, slots=True)
-class ToolUse:
+class ToolUse(NamedTuple):
     """A valid `tool_use` block. `token`, with the `digest` of the input, shows whether the block has run before."""
 
     id: str
@@ -29,8 +27,7 @@ class ToolUse:
         return cls(id, input, id if token is None else token, calls.digest_of_input(input))
 
 
-@dataclass(frozen=True, slots=True)
-class ToolResult:
+class ToolResult(NamedTuple):
     """The answer to a block, the store's usage after the block, and the seq of the block's audit entry.
 
     If `replayed` is True, the block had run before.

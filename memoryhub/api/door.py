@@ -32,7 +32,8 @@ def is_here(path: str) -> bool:
 
 def answer(request: HttpRequest) -> HttpResponseBase:
     """Return the answer of the operation at the request's address, or an error in the envelope. Cookies are ignored."""
-    request_id = ids.new_id(ids.REQUEST, timezone.now())
+    at = request.moment = timezone.now()  # type: ignore[attr-defined]
+    request_id = ids.new_id(ids.REQUEST, at)
     request_ids.current.set(request_id)
     request_ids.trace.set(request.headers.get("traceparent", "") if settings.MEMORYHUB_SPANS else None)
     response: HttpResponseBase

@@ -11,7 +11,6 @@ from datetime import datetime
 from typing import Any, get_args, get_type_hints
 
 from django.http import HttpRequest, HttpResponseBase
-from django.utils import timezone
 from pydantic import BaseModel, ValidationError
 
 from memoryhub.actions.accounts import keys_and_roles as access_actions
@@ -124,7 +123,7 @@ class _Run:
     ) -> HttpResponseBase:
         if any("\0" in value for value in path.values()):  # PostgreSQL refuses NUL; no id contains either character
             path = {name: value.replace("\0", "\ufffd") for name, value in path.items()}
-        at = timezone.now()
+        at = requests.moment_of(request)
         with my_turn():
             caller = self._caller(request, path.get("memory_store_id"), at)
             requests.require_size(body, caller)

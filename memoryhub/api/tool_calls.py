@@ -1,12 +1,10 @@
 """The tool's endpoint: takes a `tool_use` block or an assistant message and returns what to send back to the model."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.http import HttpRequest, HttpResponse
-from django.utils import timezone
 from ninja import Router
 
 from memoryhub import tool
@@ -34,8 +32,7 @@ LONGEST_IDEMPOTENCY_KEY = 255
 _encode = compact_json.writer()
 
 
-@dataclass(frozen=True, slots=True)
-class Incoming:
+class Incoming(NamedTuple):
     """A valid request: the blocks to run in order, and whether they came as an assistant message."""
 
     tool_uses: list[ToolUse]
@@ -57,7 +54,7 @@ def tool_calls(request: HttpRequest, memory_store_id: str) -> HttpResponse:
     elapsed = requests.stopwatch()
     body = requests.body_of(request)
     requests.require_method(request, "POST")
-    at = timezone.now()
+    at = requests.moment_of(request)
     with my_turn():
         caller = requests.caller_of(request, memory_store_id, at)
         requests.require_size(body, caller)

@@ -36,6 +36,12 @@ def stopwatch() -> Callable[[], int]:
     return lambda: (perf_counter_ns() - start) // 1000
 
 
+def moment_of(request: HttpRequest) -> datetime:
+    """Return when the API's door began to answer the request, whose body is complete by then."""
+    moment: datetime = request.moment  # type: ignore[attr-defined]
+    return moment
+
+
 def body_of(request: HttpRequest) -> bytes:
     """Return the body of a request. Raises Problem (413) if the body is larger than the hub's limit."""
     limit = settings.MEMORYHUB_BODY_BYTES

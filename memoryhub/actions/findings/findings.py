@@ -210,7 +210,7 @@ def note(
     `settling`, and gets the new version and position. With `returns` (a restore or an undo), the resolved finding keeps
     its old version and position if the old version still has the value.
     """
-    spans = recorded(screened.flagged, screened.text)
+    spans = recorded(screened.flagged, screened.text) if screened.flagged else []
     found = [_row(store, memory_id, version_id, span, screened.text) for span in spans]
     if place is not None:
         found += [_row(store, memory_id, version_id, span, place.path, in_path=True) for span in place.flagged]

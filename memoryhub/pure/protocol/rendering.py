@@ -1,8 +1,8 @@
 """Renders views: numbered lines, and listings of directories. The same input always gives the same text."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from operator import add
+from typing import NamedTuple
 
 from memoryhub.pure.protocol import paths, results, text
 from memoryhub.pure.protocol.errors import ToolError
@@ -12,8 +12,7 @@ SHORTEST_LINE = 8  # code points of an empty numbered line and the LF before it
 _NUMBERS = tuple(f"{number:6d}\t" for number in range(1, 1001))
 
 
-@dataclass(frozen=True, slots=True)
-class FileView:
+class FileView(NamedTuple):
     """The view of a memory: the answer, the first and the last line that it shows (from 1), and whether the limit cut
     the view."""
 
@@ -23,8 +22,7 @@ class FileView:
     cut: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """A memory or directory in a listing: its path and its size in bytes."""
 
     path: str

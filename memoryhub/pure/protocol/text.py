@@ -2,7 +2,7 @@
 
 import math
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from memoryhub.pure.protocol import results
 from memoryhub.pure.protocol.errors import ToolError
@@ -12,8 +12,7 @@ CONTEXT = 2
 _INTEGRAL = re.compile(r"[+-]?[0-9]{1,1000}")  # Python refuses to parse thousands of digits
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(NamedTuple):
     """A text after an edit, and the first and last line (from 1) of the snippet that shows the change."""
 
     text: str

@@ -138,8 +138,11 @@ def look(
     found: dict[str, list[Place]] = {}
     for name, gate, detector in _wanted(None if kinds is None else frozenset(kinds)):
         if gate is None or gate(looked_at):
+            places: list[Place] = []
             try:
-                places = [*looked_at.each(detector(looked_at), STEPS_OF_FINDING[KINDS[name].group])]
+                for place in detector(looked_at):
+                    looked_at.spend(STEPS_OF_FINDING[KINDS[name].group])
+                    places.append(place)
             except TooMuch:
                 raise TooMuch(name) from None
             if places and name in WORDED:

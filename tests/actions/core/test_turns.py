@@ -208,6 +208,41 @@ def test_a_rest_ends_where_no_thread_can_be_started(monkeypatch: pytest.MonkeyPa
         assert lines.get() == ("slow", 3)
 
 
+def test_a_job_that_joins_others_is_quick() -> None:
+    lines: Lines[int] = Lines(slow_ones_rest=True)
+    assert lines.get_quick() is None
+    lines.put(1, "key")
+    assert lines.get_quick() == ("key", 1)
+    lines.took("key", turns.SLOW)
+    lines.put(2, "key")
+    assert lines.get_quick() is None, "its last job was slow"
+    assert lines.get() == ("key", 2)
+
+
+def test_the_time_of_work_is_charged_even_if_it_fails() -> None:
+    lines: Lines[str] = Lines()
+
+    def works() -> str:
+        end = time.thread_time() + 0.02
+        while time.thread_time() < end:
+            pass
+        return "done"
+
+    def fails() -> None:
+        works()
+        raise ValueError
+
+    for key, work in (("one", works), ("other", fails)):
+        lines.put(key, key)
+        assert lines.get() == (key, key)
+        if work is works:
+            assert lines.run(work, key) == "done"
+        else:
+            with pytest.raises(ValueError):
+                lines.run(work, key)
+        assert lines._had[key] >= 0.02
+
+
 def test_quick_jobs_never_rest() -> None:
     lines: Lines[int] = Lines(slow_ones_rest=True)
     for number in range(1000):

@@ -29,8 +29,7 @@ def no_time() -> int:
 _ALLOWED_BY = re.compile(r"[^\w\s]\s*allowed\s+by\b", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Actor:
+class Actor(NamedTuple):
     """The author of an act. `label` is the author's current name.
 
     For a key, `id` is the key's id and `author_id` the agent's. For a person, both are the person's id. For the hub,

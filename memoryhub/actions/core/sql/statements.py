@@ -69,8 +69,8 @@ def first(statement: Statement, *values: object) -> Row | None:
 
 def is_transaction_whole() -> bool:
     """Return whether the open transaction can still be committed. After some errors SQLite ends it."""
-    current = connections[DEFAULT_DB_ALIAS]
-    return not current.needs_rollback and current.connection.in_transaction
+    batch = _batch()
+    return batch is not None and not batch.database.needs_rollback and bool(_thread.driver.in_transaction)
 
 
 def _run(statement: Statement, values: Sequence[object], *, often: bool = False) -> Any:

@@ -368,22 +368,20 @@ def _run_together(jobs: list[_Job[Any]], began: list[_Job[Any]]) -> None:
         start, waiting = time.monotonic(), len(jobs) + _jobs.all_waiting()
         for job in jobs:
             began.append(job)
-            with _jobs.time_of(job.whose):
-                job.run_in_group()
+            _jobs.run(job.run_in_group, job.whose)
             seals.require_none_left()
-            if job is jobs[-1] and len(jobs) < MOST_TOGETHER and not _jobs.empty() and not _jobs.is_slow_next():
-                longest = LONGEST_WAIT if len(jobs) < waiting else LONGEST_GROUP
-                if time.monotonic() - start < longest:
-                    with unstopped():  # a job that was taken out must be answered
-                        jobs.append(_jobs.get()[1])
+            longest = LONGEST_WAIT if len(jobs) < waiting else LONGEST_GROUP
+            if job is jobs[-1] and len(jobs) < MOST_TOGETHER and time.monotonic() - start < longest:
+                with unstopped():  # a job that was taken out must be answered
+                    if following := _jobs.get_quick():
+                        jobs.append(following[1])
 
 
 def _commit_apart(jobs: list[_Job[Any]]) -> None:
     for position, job in enumerate(jobs):
         error: BaseException | None = None
         try:
-            with _jobs.time_of(job.whose):
-                error = watch.run(job.run_alone, LONGEST_WORK)
+            error = _jobs.run(partial(watch.run, job.run_alone, LONGEST_WORK), job.whose)
         except TookTooMuch as stopped:
             job.error = stopped
         if isinstance(error, OperationalError | InterfaceError):

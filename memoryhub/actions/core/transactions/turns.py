@@ -3,11 +3,11 @@
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
+Result = TypeVar("Result")
 
 SLOW = 0.05
 """A job of this many seconds is slow. The next job of its key is then expected to be slow too."""
@@ -154,12 +154,11 @@ class Lines(Generic[T]):
             self._let_in(whose)
             self._forget_idle(whose)
 
-    @contextmanager
-    def time_of(self, whose: object) -> Iterator[None]:
-        """Charge the processor time of the block to this key."""
+    def run(self, work: Callable[[], Result], whose: object) -> Result:
+        """Run `work`, charge its processor time to this key, and return its result."""
         began = time.thread_time()
         try:
-            yield
+            return work()
         finally:
             self.charge(whose, time.thread_time() - began)
 
@@ -205,10 +204,13 @@ class Lines(Generic[T]):
             del self._at_once[whose]
             self._raised.discard(whose)
 
-    def is_slow_next(self) -> bool:
-        """Return whether the next ready job belongs to a key whose last job was slow."""
+    def get_quick(self) -> tuple[object, T] | None:
+        """Return what `get` returns, without waiting. None if no job is ready, or if the last job of the next key was
+        slow."""
         with self._lock:
-            return bool(self._ready) and bool(self._slow_last) and self._next() in self._slow_last
+            if not self._ready or (self._slow_last and self._next() in self._slow_last):
+                return None
+            return self._first()
 
     def empty(self) -> bool:
         """Return whether no job is ready."""
