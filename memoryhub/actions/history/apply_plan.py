@@ -84,7 +84,7 @@ def restore(
 def put_back(store_id: str, seq: int, act: Act) -> list[str]:
     """Restore the store to its state after entry `seq`, with the proposed choices.
 
-    Use it only in a trial, inside `without_effect`. Return the paths of the memories that are not restored, because
+    Use it only in a trial, inside `without_effect`. Return the paths of the live memories that are not restored, because
     their text is gone. Raises TooMuch and ToolError.
     """
     with tree.locked(store_id, act) as store:
@@ -92,7 +92,7 @@ def put_back(store_id: str, seq: int, act: Act) -> list[str]:
         kept = set(apply(store, plan, {}))
         if store.made:
             _commit(store, "restore_moment", {"seq": seq}, None)
-        return [change.path for change in plan.changes if change.memory in kept]
+        return [change.path for change in plan.changes if change.memory in kept and change.path]
 
 
 def undo(

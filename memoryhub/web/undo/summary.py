@@ -68,4 +68,4 @@ def _row(row: Row, words: _Words, may_apply: bool) -> str:
 
 def _paths(change: Change) -> str:
     now, then = change.now.path, change.then.path
-    return f"{visible(now)} → {visible(then)}" if now and then and now != then else str(visible(change.path))
+    return f"{visible(now)} → {visible(then)}" if now and then and now != then else str(visible(change.path or "–"))
