@@ -84,8 +84,8 @@ def restore(
 def put_back(store_id: str, seq: int, act: Act) -> list[str]:
     """Restore the store to its state after entry `seq`, with the proposed choices.
 
-    Use it only in a trial, inside `without_effect`. Return the paths of the live memories that are not restored, because
-    their text is gone. Raises TooMuch and ToolError.
+    Use it only in a trial, inside `without_effect`. Return the paths of the live memories that are not restored,
+    because their text is gone. Raises TooMuch and ToolError.
     """
     with tree.locked(store_id, act) as store:
         plan = restore_plan(store_id, seq)
