@@ -17,19 +17,26 @@ def rules_of(store_id: str) -> Ruling | None:
     return rules if rules is not None and not rules.is_idle else None
 
 
-def blocks_texts(rules: Ruling | None) -> bool:
+def blocks_texts(rules: Ruling) -> bool:
     """Return whether any text could be refused: a value that is only masked is no reason for it."""
-    return rules is not None and Action.BLOCK in rules.actions.values()
+    return bool(_blocked(rules))
 
 
 def of_text(rules: Ruling, path: str, old: str | None, new: str) -> ToolError | None:
     """Return why a memory cannot get a new text; None if it can. `old` is its text until now (None: no text)."""
-    kept_out, _ = findings.spans_of(rules, Novelty(old, new))
+    novelty = Novelty(old, new)
+    if not novelty.has_any(_blocked(rules)):
+        return None
+    kept_out, _ = findings.spans_of(rules, novelty)
     try:
         findings.refuse_blocked(rules.actions, path, new, kept_out)
     except ToolError as error:
         return error
     return None
+
+
+def _blocked(rules: Ruling) -> frozenset[str]:
+    return frozenset(kind for kind, action in rules.actions.items() if action == Action.BLOCK)
 
 
 def of_path(rules: Ruling, path: str) -> ToolError | None:

@@ -5,11 +5,15 @@ from typing import Any
 from django import forms
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.utils import timezone
 from django.utils.translation import gettext, gettext_lazy as _
 from django.views.decorators.http import require_http_methods
 
+from memoryhub.actions.core.rules import holds
+from memoryhub.actions.findings import refusals
 from memoryhub.actions.memories import curation
-from memoryhub.models import Memory, MemoryStore, MemoryVersion, Role
+from memoryhub.models import Memory, MemoryStore, MemoryText, MemoryVersion, Role
+from memoryhub.pure.protocol import results
 from memoryhub.pure.protocol.errors import ToolError
 from memoryhub.pure.text.diffs import Diff
 from memoryhub.templatetags.visible import visible
@@ -19,7 +23,7 @@ from memoryhub.web.common.pages import see_other
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.shown_texts import shows_diff
 from memoryhub.web.common.texts import masking
-from memoryhub.web.common.tool_errors import for_people
+from memoryhub.web.common.tool_errors import for_people, in_words
 from memoryhub.web.common.versions import memory_of, text_of, version_of
 from memoryhub.web.common.versions.comparisons import sides
 from memoryhub.web.common.versions.undo_banner import tell_done
@@ -60,7 +64,7 @@ def restore_version(request: Request, store: MemoryStore, version_id: str) -> Ht
                     "this page. Check it and try again."
                 ),
             )
-    diff = difference(memory, version)
+    stopped, diff = _stopped(memory, version), difference(memory, version)
     shows_diff(request, store, diff, [memory.head, version])
     return render(
         request,
@@ -74,8 +78,26 @@ def restore_version(request: Request, store: MemoryStore, version_id: str) -> Ht
             diff=diff,
             sides=sides(memory.head if memory.is_live else None, version),
             is_same=memory.is_live and memory.sha256 == version.sha256,
+            stopped=stopped,
         ),
     )
+
+
+def _stopped(memory: Memory, version: MemoryVersion) -> str:
+    """Return a sentence on the legal hold or the rule for sensitive text that would refuse the restore; "" if none
+    would."""
+    if memory.is_live and memory.sha256 == version.sha256:
+        return ""
+    hold = holds.holds_of(memory.store_id, timezone.now()).stops_changes(memory.pk, memory.path)
+    if hold is not None:
+        return in_words(ToolError(results.frozen(memory.path, " ".join(hold.reason.split()))))
+    rules = refusals.rules_of(memory.store_id)
+    texts = MemoryText.objects.contents(memory.store_id, [one for one in (version.text_id, memory.text_id) if one])
+    if rules is None or version.text_id not in texts:
+        return ""
+    old, path = (texts.get(memory.text_id), memory.path) if memory.is_live else (None, version.path or memory.path)
+    error = refusals.of_text(rules, path, old, texts[version.text_id])
+    return in_words(error) if error else ""
 
 
 def _form(memory: Memory, version: MemoryVersion, data: Any) -> RestoreForm:

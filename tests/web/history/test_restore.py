@@ -8,8 +8,11 @@ from django.test import Client
 from django.urls import reverse
 
 from memoryhub.actions.accounts import keys_and_roles
+from memoryhub.actions.core.audit import Act
+from memoryhub.actions.core.rules import holds
+from memoryhub.actions.findings import rules
 from memoryhub.actions.stores import stores
-from memoryhub.models import Memory, MemoryStore, MemoryVersion, Role, User
+from memoryhub.models import HoldKind, Memory, MemoryStore, MemoryVersion, Role, User
 from tests.support.fixtures import AT, BY, signed_in
 from tests.support.in_turn import in_turn
 from tests.support.write_guard import tampering
@@ -191,3 +194,24 @@ def test_a_form_that_is_not_ours_restores_nothing(given: dict[str, str], memory:
     response = curator.post(address(first_of(memory)), data)
     assert response.status_code == 200
     assert text(memory) == "1\n"
+
+
+@pytest.mark.parametrize("is_live", [True, False])
+def test_a_rule_for_sensitive_text_or_a_hold_that_would_refuse_it_is_named_before(
+    caller: Caller, store: MemoryStore, curator: Client, is_live: bool
+) -> None:
+    caller.create("/card.md", "4111 1111 1111 1111\n")
+    caller.replace("/card.md", "4111 1111 1111 1111", "gone")
+    if not is_live:
+        caller.delete("/card.md")
+    memory = Memory.objects.get(store=store, path="/card.md")
+    first, sentence = first_of(memory), "As it is now, this would be refused:"
+    assert sentence not in curator.get(address(first)).content.decode()
+    rules.save_rules(store.pk, {"card": "block"}, Act(**BY))
+    why = "Line 1 of /card.md contains a payment card number, which this memory store does not keep."
+    assert f"{sentence} {why}" in curator.get(address(first)).content.decode()
+    refused = post(curator, first, memory, **({} if is_live else {"path": "/card.md"})).content.decode()
+    assert why in refused and "save again" not in refused
+    holds.place(store.pk, Act(**BY), kind=HoldKind.HOLD, path="/card.md", reason="lawsuit 7", freezes=True)
+    page = curator.get(address(first)).content.decode()
+    assert f"{sentence} /card.md is under a legal hold and cannot be changed" in page and "lawsuit 7" in page
