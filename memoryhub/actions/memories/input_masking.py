@@ -25,11 +25,13 @@ def of_call(store: Tree, record: Record, input: Mapping[str, Any], text: str) ->
     """Return the record with the call's input, whose JSON is `text`.
 
     Kept-out values are masked in the input, and in the answer if it is an error. A repeated call gets the stored input
-    of the first call.
+    and paths of the first call, from which values may have been redacted since.
     """
     if record.replay_of is not None and record.rendered:
-        row = sql.one(sql.INPUT, store.store, record.replay_of)
-        return _without_paths(store, record.given(kept_once.whole(row[0]) if row and row[0] is not None else None))
+        row = sql.one(sql.GIVEN, store.store, record.replay_of)
+        input, *places = row if row is not None else (None, None, None)
+        record = record._replace(path=places[0], new_path=places[1])
+        return _without_paths(store, record.given(kept_once.whole(input) if input is not None else None))
     rules = store.ruling
     if not rules.kept_out:
         return record.given(text)

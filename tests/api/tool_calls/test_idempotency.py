@@ -5,9 +5,12 @@ from typing import Any
 
 import pytest
 from django.db import connection
+from django.utils import timezone
 
 from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.actions.core import transactions
+from memoryhub.actions.core.audit import Act
+from memoryhub.actions.erasure import erasure
 from memoryhub.models import HUB, AuditEntry, IdempotentCall, Key, MemoryVersion
 from tests.api.harness import (
     BY,
@@ -287,3 +290,21 @@ def test_a_message_has_at_most_a_hundred_calls(hub: Hub) -> None:
     assert hub.message(*blocks).status == 400
     assert newest_entry(hub.store.id).command == "create_store"
     assert len(hub.message(*blocks[:100]).value["content"]) == 100
+
+
+@pytest.mark.both_databases
+def test_a_repetition_stores_no_path_that_was_redacted_from_the_first_call(hub: Hub) -> None:
+    made = {"command": "create", "path": "/memories/Quellenberg.md", "file_text": "Quellenberg came\n"}
+    moved = {"command": "rename", "old_path": "/memories/Quellenberg.md", "new_path": "/memories/b.md"}
+    sent(hub, "toolu_x", **made)
+    sent(hub, "toolu_y", **moved)
+    act = Act(**(BY | {"at": timezone.now()}))
+    found = erasure.search(hub.store.id, ["Quellenberg"], act.at)
+    erasure.erase(hub.store.id, ["Quellenberg"], found.digest, act)
+    first = entries(hub)
+    for id, again in (("toolu_x", made), ("toolu_y", moved)):
+        assert sent(hub, id, **again).headers["idempotent-replay"] == "true"
+    repeated = entries(hub)[len(first) :]
+    assert [(one.path, one.new_path) for one in repeated] == [(one.path, one.new_path) for one in first]
+    assert "Quellenberg" not in str([vars(one) for one in entries(hub)])
+    assert_audit_is_right(hub.store)

@@ -167,7 +167,9 @@ ANSWER = Statement(
     " where e.chain = %s and e.seq = %s"
 )
 NOTE = Statement("select note from memoryhub_auditentry where chain = %s and seq = %s")
-INPUT = Statement(f"select {inputs.selected('e')} from memoryhub_auditentry e where e.chain = %s and e.seq = %s")
+GIVEN = Statement(
+    f"select {inputs.selected('e')}, e.path, e.new_path from memoryhub_auditentry e where e.chain = %s and e.seq = %s"
+)
 IDEMPOTENT_CALL = Statement(
     'select digest, seq from memoryhub_idempotentcall where store_id = %s and "key" = %s and token = %s'
 )
