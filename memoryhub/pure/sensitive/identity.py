@@ -202,6 +202,7 @@ def national_ids(text: Text) -> Iterator[Place]:
     """
     tried: set[tuple[Place, Check]] = set()
     places = [*_by_digits(text, tried)]
+    text.rest()
     if text.has_letters_and_digits:
         places += _by_letters(text)
     places += _by_name(text, tried)

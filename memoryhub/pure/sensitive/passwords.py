@@ -121,16 +121,15 @@ def passwords(text: Text) -> Iterator[Place]:
 
 
 def _keywords(text: Text) -> list[Keyword]:
-    found = [
-        Keyword(match.start(), match.end(), sort, match.group() == "passphrase")
+    found = (
+        _begins_well(text, Keyword(match.start(), match.end(), sort, match.group() == "passphrase"))
         for least, keywords in (_IN_ASCII if text.is_ascii else _ALL)
         if least in text.low
         for mark, pattern, sort in keywords
         if mark in text.low
         for match in text.each(pattern.finditer(text.low), 2)
-    ]
-    named = (_begins_well(text, keyword) for keyword in found)
-    return sorted((keyword for keyword in named if keyword), key=itemgetter(0))
+    )
+    return sorted(filter(None, found), key=itemgetter(0))
 
 
 def _begins_well(text: Text, keyword: Keyword) -> Keyword | None:

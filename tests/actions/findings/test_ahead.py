@@ -10,6 +10,8 @@ from memoryhub.actions.findings import ahead
 from memoryhub.models import Memory
 from memoryhub.pure import sensitive
 from memoryhub.pure.sensitive import TooMuch, look
+from memoryhub.pure.sensitive.passwords import Keyword
+from memoryhub.pure.sensitive.text import BETWEEN_PAUSES, Text
 from tests.api.harness import assert_audit_is_right, contents, newest_entry
 from tests.api.rules import CARD, findings_of, hub_with
 
@@ -97,3 +99,23 @@ def test_the_search_pauses_and_ends_after_so_many_steps() -> None:
     assert look(MANY * 40, {"password"}, 100_000, lambda: pauses.append(1)) and len(pauses) > 5
     with pytest.raises(TooMuch, match="password"):
         look(MANY * 400, None, 100_000)
+
+
+def test_no_keyword_is_judged_without_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All keywords of a text were judged at once, for 26 milliseconds in a text of nothing but names: none paused."""
+    module = import_module("memoryhub.pure.sensitive.passwords")
+    judge, judged, between = module._begins_well, [0], list[int]()
+
+    def counted(text: Text, keyword: Keyword) -> Keyword | None:
+        judged[0] += 1
+        found: Keyword | None = judge(text, keyword)
+        return found
+
+    def pause() -> None:
+        between.append(judged[0] - sum(between))
+
+    monkeypatch.setattr(module, "_begins_well", counted)
+    with pytest.raises(TooMuch):
+        look("a_key=" * 16_000, {"password"}, sensitive.STEPS, pause)
+    pause()
+    assert sum(between) == 16_000 and max(between) <= BETWEEN_PAUSES
