@@ -60,5 +60,5 @@ def memories(subject: Iterable[str], stores: Mapping[str, MemoryStore], known: S
 
 
 def _has(hit: Hit, known: Sequence[str]) -> bool:
-    texts = [text for text in (hit.row.path, *hit.notes, hit.text) if text]
+    texts = [text for text in (hit.row.path, *(note.text for note in hit.notes), hit.text) if text]
     return any(spelling in text for spelling in known for text in texts)

@@ -116,7 +116,7 @@ def _export_row(hit: Hit, store: MemoryStore, entry: AuditEntry | None) -> Expor
         "is": "old" if is_old else "trash" if row.in_trash else "current",
         "line": None,
         "text": None,
-        "note": "\n".join(hit.notes) or None,
+        "note": "\n".join(note.text for note in hit.notes) or None,
         "changed_by": entry and entry.label,
         "changed_at": moment(row.at),
         "entry": row.seq,

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from memoryhub.pure.text.filter_words import Term
 from memoryhub.pure.text.spellings import NearSpellings
 from memoryhub.web.search.filters import Query
-from memoryhub.web.search.scan import Place, Wanted, scan
+from memoryhub.web.search.scan import Hit, Place, Wanted, scan
 
 SECONDS = 0.2
 """The most seconds for which near spellings are searched."""
@@ -64,10 +64,14 @@ def _most_frequent(word: str, wanted: Wanted, stores: Sequence[str], until: floa
     while not ended and (left := until - time.perf_counter()) > 0:
         part = scan(asked, stores, place.on_a_new_page(), left)
         for hit in part.hits:
-            for text in (hit.row.path if wanted.paths else None, *(hit.notes if wanted.notes else ()), hit.text):
+            for text in (hit.row.path if wanted.paths else None, *_notes(wanted, hit), hit.text):
                 counts.update(nearly.within(text) if text else ())
         place, ended = part.place, part.ended
     return min(counts, key=lambda spelling: (-counts[spelling], spelling), default="")
+
+
+def _notes(wanted: Wanted, hit: Hit) -> Sequence[str]:
+    return [note.text for note in hit.notes] if wanted.notes else []
 
 
 def _other(query: Query, written: dict[Term, str]) -> Other:

@@ -51,7 +51,7 @@ class Version:
     last: int
     url: str
     excerpt: Excerpt
-    notes: Sequence[SafeString]
+    notes: Sequence[tuple[SafeString, bool]]  # each with whether it is the note of the deletion
     made: Made
     is_old: bool
 
@@ -134,7 +134,7 @@ def _version(hit: Hit, words: Sequence[str], made: Made, cover: Cover) -> Versio
         url = reverse("memory", args=[row.store, row.memory])
     text = hit.text or ""
     shown = excerpt(text, words, url, "first" if row.kind == OLD else "from", masking.masked(text, cover))
-    notes = [marked(note, words) for note in hit.notes if spans(note, words, 1)]
+    notes = [(marked(one.text, words), one.of_deletion) for one in hit.notes if spans(one.text, words, 1)]
     return Version(row.version, row.number, row.number, url, shown, notes, made, row.kind == OLD)
 
 

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import NamedTuple
 
 from django.core import signing
 from django.utils import timezone
@@ -123,13 +124,20 @@ class Place:
         return replace(self, shown=0, versions=0, last="")
 
 
+class Note(NamedTuple):
+    """The note of an entry. `of_deletion` says that the entry deleted the memory; else it made the version."""
+
+    text: str
+    of_deletion: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Hit:
     """A matching version, its text (None: not loaded or redacted), and the notes of its entry and of its deletion."""
 
     row: Row
     text: str | None
-    notes: Sequence[str]
+    notes: Sequence[Note]
 
 
 @dataclass(slots=True)
@@ -229,10 +237,15 @@ def _looked_at(wanted: Wanted, store: str, rows: Sequence[Row]) -> Iterator[tupl
             continue
         if wanted.contents and wanted.words and row.text and row.text not in texts:
             texts = _texts(store, [other for other in rows[at:] if id(other) in candidates], store in wanted.masked)
-        facts = (by_seq.get(seq) for seq in (row.seq, row.deleted_seq))
-        hit = Hit(row, texts.get(row.text or ""), [one[2] for one in facts if one and one[2]])
+        hit = Hit(row, texts.get(row.text or ""), list(_notes(row, by_seq)))
         words = _words_of(wanted, hit)
         yield row, hit if words == (1 << len(wanted.words)) - 1 else None, words
+
+
+def _notes(row: Row, by_seq: Mapping[int, Facts]) -> Iterator[Note]:
+    for seq, of_deletion in ((row.seq, False), (row.deleted_seq, True)):
+        if (facts := by_seq.get(seq)) and facts[2]:
+            yield Note(facts[2], of_deletion)
 
 
 def _texts(store: str, rows: Sequence[Row], masked: bool) -> dict[str, str]:
@@ -275,7 +288,7 @@ def _words_of(wanted: Wanted, hit: Hit) -> int:
     if left and wanted.paths and hit.row.path:
         left = missing(fold(hit.row.path), left)
     for note in hit.notes if wanted.notes else ():
-        left = missing(fold(note), left) if left else left
+        left = missing(fold(note.text), left) if left else left
     if left and wanted.contents and hit.text is not None:
         left = missing(fold(hit.text), left)
     return sum(1 << at for at, word in enumerate(wanted.words) if word not in left)

@@ -26,6 +26,6 @@ def test_in_the_trash_the_note_of_the_deletion_is_found_too(store: MemoryStore, 
         assert "1 memory found." in text_of(asked(alice, words, trash="yes"))
     assert "1 memory found." not in text_of(asked(alice, "rotten in:paths", trash="yes"))
     html = asked(alice, "rotten plum", trash="yes")
-    assert "a <mark>plum</mark>" in html and "<mark>rotten</mark>" in html
+    assert "a <mark>plum</mark>" in html and "<mark>rotten</mark>" in html and html.count(">deleted:<") == 1
     rows = signed_in(alice).post(reverse("export_search"), {"format": "json", "q": "rotten", "trash": "yes"})
     assert [row["note"] for row in json.loads(rows.getvalue())] == ["a plum\nrotten"]
