@@ -7,7 +7,6 @@ from typing import Any
 from django import forms
 from django.contrib.auth import password_validation
 from django.core.exceptions import ValidationError
-from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _, ngettext
 
 from memoryhub.models import Authenticator, AuthenticatorKind, User
@@ -95,9 +94,9 @@ class LinkPasswordForm(NewPasswordForm):
         words = ngettext(
             "Remove the passkey of this account", "Remove the %(count)s passkeys of this account", len(names)
         )
-        kept = _("Whoever has one signs in without the password. Keep them only if you added all of them: {}")
+        kept = _("Whoever has one signs in without the password. Keep them only if you added all of them: %(names)s")
         self.fields["passkeys"].label = words % {"count": len(names)}
-        self.fields["passkeys"].help_text = format_html(str(kept), ", ".join(names))
+        self.fields["passkeys"].help_text = kept % {"names": ", ".join(names)}
 
 
 class JoinForm(NewPasswordForm):
