@@ -8,13 +8,14 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.actions.claude_runs import configuration, runs, work
 from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.actions.erasure import erasure
 from memoryhub.actions.stores import delete, stores
 from memoryhub.actions.stores.stores import StoreSettings
 from memoryhub.background.claude_runs.taking import Models
-from memoryhub.models import AuditEntry, ClaudeEvent, ClaudeRun, Door, MemoryStore, Session, User
+from memoryhub.models import AuditEntry, ClaudeEvent, ClaudeRun, Door, MemoryStore, Role, Session, User
 from tests.claude_runs.claude_api import KEY, Turn, call, claude_api, model, say
 from tests.claude_runs.running import MODEL, WORKER, by, started, worked
 from tests.support.fixtures import BY, signed_in
@@ -275,3 +276,19 @@ def test_an_undo_of_everything_is_told_and_not_offered_again(store: MemoryStore,
     assert offers not in html and f"Alice {says}" in html
     assert html.count(f'">entry {entry.seq}</a>') == 2, "at the top and at the write"
     assert "undone</span>" in html
+
+
+def test_a_run_is_not_continued_when_who_started_it_may_not_run_claude_any_more(
+    store: MemoryStore, alice: User, bob: User
+) -> None:
+    """It acts in the name of that person, and would fail at once."""
+    run = finished(store, alice)
+    keys_and_roles.set_role(store, bob, Role.ADMIN, **BY)
+    client, address = signed_in(bob), home(store, run)
+    assert 'name="message"' in page(client, address)
+    keys_and_roles.set_role(store, alice, Role.VIEWER, **BY)
+    told = page(client, address)
+    assert 'name="message"' not in told and "who started the run may no longer run Claude" in told
+    client.post(address + "/continue", {"message": "Go on."})
+    assert ClaudeRun.objects.get().state == "finished"
+    assert "may no longer run Claude" in page(client, f"/stores/{store.id}/claude")

@@ -9,7 +9,8 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
-from memoryhub.actions.claude_runs import configuration, made, runs
+from memoryhub.actions.claude_runs import configuration, made, runs, work
+from memoryhub.actions.claude_runs.problems import problem_words
 from memoryhub.models import Agent, ClaudeEvent, ClaudeEventKind, ClaudeRun, ClaudeRunState, MemoryStore, Session
 from memoryhub.pure.conversation.options import Options
 from memoryhub.pure.protocol.errors import ToolError
@@ -81,6 +82,8 @@ def _context(request: Request, store: MemoryStore, run: ClaudeRun, after: int) -
         may_summarize=configuration.may_summarize(run.model),
         needs_message=run.state == ClaudeRunState.FINISHED,
         is_configured=configuration.is_configured(),
+        may_go_on=work.may_go_on(run),
+        not_allowed=problem_words("not_allowed"),
     )
 
 
@@ -126,6 +129,8 @@ def go_on(request: Request, store: MemoryStore, claude_run_id: str) -> HttpRespo
         messages.error(request, str(form.errors["message"][0]))
     elif not configuration.is_configured():
         messages.error(request, _("The hub has no key for Claude’s API."))
+    elif not work.may_go_on(run):
+        messages.error(request, problem_words("not_allowed"))
     else:
         try:
             given = form.cleaned_data
