@@ -118,7 +118,9 @@ class Change:
     cut: tuple[str, ...] = ()  # in a proposal: ids of changes that later changes replaced in part
     refused: tuple[Choice, ...] = ()  # choices that `held` or `blocked` forbids
     held: Hold | None = None
-    blocked: ToolError | None = None  # why the rules for sensitive text forbid a choice
+    blocked: ToolError | None = (
+        None  # why a rule for sensitive text, or a memory that `held` keeps in its place, forbids a choice
+    )
 
     @property
     def is_new(self) -> bool:

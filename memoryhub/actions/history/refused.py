@@ -1,6 +1,9 @@
-"""Plans without the choices that a legal hold or a rule for sensitive text forbids, so that the rest can be applied."""
+"""Plans without the choices that a legal hold or a rule for sensitive text forbids, so that the rest can be applied.
 
-from collections.abc import Iterator, Mapping
+What needs the path of a memory that therefore stays is left out too.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -11,6 +14,7 @@ from memoryhub.actions.core.rules.holds import Holds
 from memoryhub.actions.core.rules.ruling import Ruling
 from memoryhub.actions.findings import refusals
 from memoryhub.models import Hold, Memory, MemoryText
+from memoryhub.pure.protocol import paths, results
 from memoryhub.pure.protocol.errors import ToolError
 
 TEXTS_AT_ONCE = 50
@@ -18,7 +22,7 @@ TEXTS_AT_ONCE = 50
 
 def without_refused(plan: Plan, now: datetime) -> Plan:
     """Return the plan without the choices that are forbidden now. The plan keeps its digest."""
-    return _without_blocked(_without_held(plan, now))
+    return _without_taken(_without_blocked(_without_held(plan, now)))
 
 
 # ------------------------------------------------------------------------------------------------ legal holds
@@ -113,3 +117,39 @@ def _without_blocked(plan: Plan) -> Plan:
 def _texts(store_id: str, changes: list[Change]) -> Mapping[str, str]:
     states = [state for one in changes for state in (one.now, one.then, one.before) if state is not None]
     return MemoryText.objects.contents(store_id, [state.text for state in states if state.text])
+
+
+# ------------------------------------------------------------------------------------------------ paths
+
+
+def _without_taken(plan: Plan) -> Plan:
+    """Return the plan without the choices that need the path of a memory that must stay where it is."""
+    changes, before = plan.changes, -1
+    stay = _staying(changes)
+    while len(stay) > before:
+        changes, before = tuple(_apart(change, stay) for change in changes), len(stay)
+        stay = _staying(changes)
+    return replace(plan, changes=changes)
+
+
+def _staying(changes: Iterable[Change]) -> frozenset[str]:
+    return frozenset(str(one.now.path) for one in changes if one.refused and one.now.is_there and _stays(one))
+
+
+def _stays(change: Change) -> bool:
+    return change.choices[0] == Choice.KEEP
+
+
+def _apart(change: Change, stay: Collection[str]) -> Change:
+    taken = {choice: why for choice in change.choices if (why := _taken(change, choice, stay))} if stay else {}
+    return replace(_left(change, taken), blocked=change.blocked or next(iter(taken.values()))) if taken else change
+
+
+def _taken(change: Change, choice: Choice, stay: Collection[str]) -> ToolError | None:
+    new = change.chosen(choice).path
+    if new is None or new == change.now.path:
+        return None
+    place = next((one for one in (new, *paths.ancestors(new)) if one in stay and one != change.now.path), None)
+    if place is None:
+        return None
+    return ToolError(results.already_exists(new) if place == new else results.cannot_create(new, place))

@@ -69,7 +69,7 @@ def _context(request: Request, store: MemoryStore, run: ClaudeRun, after: int) -
         later=after + rows.MOST if after + rows.MOST < run.events else None,
         session=session,
         undone=undone,
-        is_left=bool(session) and not run.is_going_on and is_left(session, store, undone),
+        is_left=session is not None and not run.is_going_on and is_left(session, store, undone),
         copy=place if run.copy and not is_kept else None,
         kept=place if is_kept else None,
         read=Session.objects.filter(pk__in=dream["sessions"]).order_by("pk"),

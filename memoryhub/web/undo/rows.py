@@ -81,7 +81,7 @@ class Row:
 
     @property
     def blocked(self) -> str:
-        """Return why the rules for sensitive text forbid a choice; "" if they do not."""
+        """Return why a choice is not possible, other than because of a legal hold; "" if all are."""
         return in_words(self.change.blocked) if self.change.blocked else ""
 
     @property

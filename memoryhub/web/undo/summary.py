@@ -37,7 +37,7 @@ class _Words:
             Problem.TAKEN: ("flagged", _("path is taken")),
             Problem.REDACTED: ("redacted", _("redacted")),
             "held": ("archived", _("held")),
-            "blocked": ("flagged", _("not allowed")),
+            "blocked": ("flagged", _("not possible")),
             Problem.UNMERGED: ("flagged", _("needs a choice")),
         }
         kinds = {kind: f'<span class="badge badge-{css}">{escape(word)}</span>' for kind, (css, word) in badges.items()}

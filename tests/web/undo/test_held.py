@@ -110,3 +110,22 @@ def test_a_hold_that_came_or_went_after_the_preview_is_shown_before_anything_is_
     assert again.status_code == 200 and tree_now(store) == before, "the page said that the memory stays"
     assert curator.post(url, form_with(again.content.decode(), "digest")).status_code == 303
     assert sorted(tree_now(store)) == ["/free.md", "/frozen.md", "/moved.md"], "left as it is, as the page then said"
+
+
+def test_what_needs_the_path_of_a_memory_that_a_hold_keeps_is_left_out_too(
+    store: MemoryStore, key: str, curator: Client
+) -> None:
+    caller = Caller(store, key, session="before")
+    caller.create("/a.md", "first\n")
+    caller.create("/free.md", "one\n")
+    caller.session = "bad"
+    caller.call("rename", old_path="/memories/a.md", new_path="/memories/b.md")
+    caller.create("/a.md", "second\n")
+    caller.replace("/free.md", "one", "poison")
+    hold(store, "/a.md")
+    url = reverse("undo_session", args=[store.id, Session.objects.get(name="bad").pk])
+    html = curator.get(url).content.decode()
+    assert "Undo changes in 1 memory" in html and "A memory or a directory is already at /a.md." in html
+    assert curator.post(url, form_with(html, "digest")).status_code == 303
+    there = {path: text for path, (_, text) in tree_now(store).items()}
+    assert there == {"/a.md": "second\n", "/b.md": "first\n", "/free.md": "one\n"}
