@@ -29,9 +29,9 @@ def of_call(store: Tree, record: Record, input: Mapping[str, Any], text: str) ->
     """
     if record.replay_of is not None and record.rendered:
         row = sql.one(sql.GIVEN, store.store, record.replay_of)
-        input, *places = row if row is not None else (None, None, None)
-        record = record._replace(path=places[0], new_path=places[1])
-        return _without_paths(store, record.given(kept_once.whole(input) if input is not None else None))
+        given, path, new_path = row if row is not None else (None, None, None)
+        record = record._replace(path=path, new_path=new_path)
+        return _without_paths(store, record.given(kept_once.whole(given) if given is not None else None))
     rules = store.ruling
     if not rules.kept_out:
         return record.given(text)
