@@ -128,7 +128,7 @@ def caller_of_digest(digest: str, store_id: str, at: datetime) -> Caller | None:
     key, agent, label, access, used, expires, reaches, body_bytes = row
     if expires is not None and expires <= sql.moment(at):
         return None
-    stale = used is None or sql.later(used, KEY_EXACT_TO) < sql.moment(at)
+    stale = used is None or used < sql.moment(at - KEY_EXACT_TO)
     return Caller(key, agent, label, Access(access), stale, bool(reaches), body_bytes)
 
 

@@ -5,9 +5,8 @@ columns that the statement names.
 """
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import lru_cache
-from typing import Any
 
 from django.db import DEFAULT_DB_ALIAS, connection, connections
 
@@ -90,12 +89,6 @@ def empty_log() -> bool:
 def moment(at: datetime) -> object:
     """Return a UTC moment in the form that the driver expects. SQLite stores times as text without a zone."""
     return at.replace(tzinfo=None).isoformat(" ") if IS_SQLITE else at
-
-
-@lru_cache(maxsize=64)
-def later(moment: Any, by: timedelta) -> Any:
-    """Return the moment, in the form that the driver expects, that is later than another one in this form."""
-    return (datetime.fromisoformat(moment) + by).isoformat(" ") if IS_SQLITE else moment + by
 
 
 def data_version() -> object:

@@ -11,6 +11,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from memoryhub.actions.core.audit import Act
 from memoryhub.actions.retention import runs
+from memoryhub.actions.retention.runs.undoing import Done
 from memoryhub.models import HUB, MemoryStore, Role, Run, RunState
 from memoryhub.pure.protocol.errors import ToolError
 from memoryhub.web.common import pages
@@ -117,6 +118,12 @@ def undo(request: Request, run: Run) -> HttpResponse:
     except ToolError as error:
         messages.error(request, for_people(error))
         return see_other("run", run.pk)
+    (messages.success if done.count else messages.info)(request, _what_came_back(run, done))
+    return see_other("run", run.pk)
+
+
+def _what_came_back(run: Run, done: Done) -> str:
+    """Return the sentences about an undo: how many memories are back, and why others stay in the trash."""
     count = done.count
     said = ngettext("%(count)s memory is back.", "%(count)s memories are back.", count) % {"count": f"{count:,}"}
     back = rows.way_back(run)
@@ -148,8 +155,7 @@ def undo(request: Request, run: Run) -> HttpResponse:
         said += " " + ngettext(
             "%(count)s stays in the trash: %(why)s", "%(count)s stay in the trash: %(why)s", len(done.refused)
         ) % {"count": len(done.refused), "why": for_people(done.refused[0])}
-    (messages.success if count else messages.info)(request, said)
-    return see_other("run", run.pk)
+    return said
 
 
 def _do(request: Request, run: Run, verb: Callable[[str, Act], None], said: str) -> HttpResponse:
