@@ -106,7 +106,8 @@ class Command(migrate.Command):
 
     def execute(self, *args: Any, **options: Any) -> str | None:
         os.umask(0o077)  # the file of a new database is for its owner only
-        if not self._called_from_command_line:  # but by `serve` or `restore`, which have checked the secrets
+        # `serve` and `restore`, which call this too, have checked the secrets.
+        if not getattr(self, "_called_from_command_line", False):
             return super().execute(*args, **options)
         with starting.explained(1):
             starting.require_address()
