@@ -204,9 +204,11 @@ def test_memories_out_of_the_trash_are_looked_at() -> None:
         memory = memory_of(hub)
         curation.delete(hub.store.id, "/a.md", ACT)
         set_rules(hub.store, card=action)
-        refused = pytest.raises(ToolError, match=r"line 2 of /memories/a\.md would hold")
-        with refused if action == "block" else nullcontext():
-            selection_restore.restore(hub.store.id, selection_restore.Thrown((memory.pk,)), {}, None, ACT)
+        thrown = selection_restore.Thrown((memory.pk,))
+        with pytest.raises(selection.NotDone) if action == "block" else nullcontext():
+            selection_restore.restore(hub.store.id, thrown, {}, None, ACT)
+        told = [str(one.why) for one in selection_restore.return_plan(hub.store.id, thrown, AT).refused]
+        assert [("line 2 of /memories/a.md would hold" in why) for why in told] == [True] * (action == "block")
         outcomes[action] = (contents(hub.store).get("/memories/a.md"), len(findings_of(hub)))
         assert_audit_is_right(hub.store)
     masked = OLD.replace(CARD, "[redacted:card]")

@@ -44,7 +44,7 @@ def test_a_line_of_a_redacted_version_that_is_still_there_is_not_called_undone(h
     assert only_kept(apply_plan.undo_plan(history.store.id, [second]))
     with pytest.raises(revert.NeedsChoice):
         revert.revert(history.store.id, second, history.act(PERSON))
-    assert revert.revert_many(history.store.id, [second], history.act(PERSON)) == (None, 1)
+    assert revert.revert_many(history.store.id, [second], history.act(PERSON)) == (None, revert.Skipped(overlapping=1))
     assert MemoryVersion.objects.get(store=history.store, pk=second).review_state == ReviewState.UNREVIEWED
     assert "poison" in tree_now(history.store)["/a"]
 

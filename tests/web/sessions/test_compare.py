@@ -118,5 +118,5 @@ def test_two_rows_are_ticked_and_compared(
     page.get_by_label("Select run-3").check()
     assert page.get_by_text("2 selected").is_visible()
     compare.click()
-    assert page.get_by_role("heading", name="What changed").is_visible()
+    page.get_by_role("heading", name="What changed").wait_for()
     assert page.get_by_role("link", name="/run-2.md", exact=True).is_visible()

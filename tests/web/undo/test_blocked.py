@@ -132,6 +132,7 @@ def test_an_undo_within_the_limits_passes_no_state_beyond_them(store: MemoryStor
     assert {path: text for path, (_, text) in tree_now(store).items()} == {"/a.md": "long long long\n", "/b.md": "b\n"}
 
 
+@pytest.mark.both_databases
 def test_the_limit_of_versions_is_named_too(store: MemoryStore, key: str, curator: Client) -> None:
     caller = Caller(store, key, session="bad")
     caller.create("/a.md", "one\n")
