@@ -2,9 +2,11 @@
 
 import re
 from datetime import timedelta
+from io import StringIO
 from typing import Any
 
 import pytest
+from django.core.management import CommandError, call_command
 from django.test import Client
 from django.utils import timezone
 
@@ -243,6 +245,35 @@ def test_a_password_link_is_shown_once_and_sets_the_password(superuser: User, ch
 def test_a_deactivated_person_gets_no_password_link(superuser: User, charlie: User) -> None:
     people.set_active(charlie, False, **BY)
     assert signed_in(superuser).post(f"/people/{charlie.id}/password-link").status_code == 404
+
+
+def test_who_runs_the_server_makes_a_password_link_for_an_administrator_who_has_lost_it(
+    superuser: User,
+) -> None:
+    said = StringIO()
+    call_command("password_link", superuser.email.upper(), stdout=said)
+    link = re.search(r"  http://127\.0\.0\.1:8000(/invitations/[\w-]+)$", said.getvalue().rstrip())
+    assert link and f"{superuser.email} sets a new password with this link" in said.getvalue()
+    sets = {"password": "a wholly different one", "again": "a wholly different one"}
+    assert Client().post(link[1], sets).status_code == 303
+    superuser.refresh_from_db()
+    assert superuser.check_password("a wholly different one")
+    audit = signed_in(superuser).get("/audit").content.decode()
+    assert f"created a password link for {superuser.email}" in audit and "password_link" in audit
+
+
+def test_the_command_for_a_password_link_refuses_in_a_sentence(superuser: User, charlie: User, settings: Any) -> None:
+    people.set_active(charlie, False, **BY)
+    settings.MEMORYHUB_OIDC_ONLY, settings.MEMORYHUB_OIDC_ISSUER = True, "https://id.example"
+    dora = new_person("Dora")
+    for email, why in (
+        ("nobody@example.com", "Nobody has an account with the address nobody@example.com."),
+        (charlie.email, "is deactivated"),
+        (dora.email, "signs in at the identity provider"),
+    ):
+        with pytest.raises(CommandError, match=why):
+            call_command("password_link", email)
+    assert not Invitation.objects.exists()
 
 
 def test_an_invitation_to_a_store_is_among_the_open_ones(superuser: User, store: MemoryStore) -> None:
