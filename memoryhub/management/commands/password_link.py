@@ -1,5 +1,6 @@
 """Lets the person who runs the server give somebody a link for a new password."""
 
+import os
 from argparse import ArgumentParser
 from typing import Any
 
@@ -36,3 +37,5 @@ class Command(HubCommand):
         days = people.INVITATION_LASTS.days
         self.stdout.write(f"{user.email} sets a new password with this link, which works once, for {days} days:")
         self.stdout.write(f"  {settings.MEMORYHUB_URL}/invitations/{token}")
+        if not os.environ.get("MEMORYHUB_URL", "").strip():
+            self.stdout.write("MEMORYHUB_URL is not set: if the hub has another address, put it in place of this one.")

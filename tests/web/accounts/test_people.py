@@ -252,8 +252,9 @@ def test_who_runs_the_server_makes_a_password_link_for_an_administrator_who_has_
 ) -> None:
     said = StringIO()
     call_command("password_link", superuser.email.upper(), stdout=said)
-    link = re.search(r"  http://127\.0\.0\.1:8000(/invitations/[\w-]+)$", said.getvalue().rstrip())
+    link = re.search(r"  http://127\.0\.0\.1:8000(/invitations/[\w-]+)$", said.getvalue(), re.MULTILINE)
     assert link and f"{superuser.email} sets a new password with this link" in said.getvalue()
+    assert "if the hub has another address" in said.getvalue()
     sets = {"password": "a wholly different one", "again": "a wholly different one"}
     assert Client().post(link[1], sets).status_code == 303
     superuser.refresh_from_db()
