@@ -98,7 +98,8 @@ class Preview:
     briefly: Sequence[Row]  # changes that are only listed
     unasked: Sequence[Change]  # problems without their own buttons
     counts: dict[str, int]  # {effect: number of memories}, with the current choices
-    problems: int
+    problems: int  # how many changes with a problem have a choice for a person
+    fixed: int  # how many changes have no choice, so that their memories stay as they are
     plain: int  # how many changes have neither a problem nor a forbidden choice
     count: int  # how many memories change, with the current choices
     plain_effects: str  # the effects of the `plain` changes
@@ -144,12 +145,14 @@ def preview(
     rows = [replace(row, rivals=rivals.get(row.change.memory, ())) for row in made]
     problems = [change for change in changes if change.problem]
     plain = [change for change in changes if not change.problem and not change.refused]
+    asked = [change for change in problems if len(change.choices) > 1]
     return Preview(
         rows[: len(shown)],
         rows[len(shown) :],
         [c for c in problems[MOST_ASKED:] if len(c.choices) > 1],
         _counts(changes, given),
-        len(problems),
+        len(asked),
+        sum(len(change.choices) == 1 for change in changes),
         len(plain),
         given.count(plan),
         effects_of(plain),

@@ -156,7 +156,8 @@ def _page(
     may = May.of(request.role, store)
     changes = shown(request, store, plan, asked, may_apply=may.write)
     flags = decisions.without_flags(store.pk, apply_plan.entry_versions(store.pk, *asked.ticks.flag))
-    words = _labels(task, changes["preview"].count, len(flags), is_empty=plan.is_empty)
+    is_fixed = not changes["spread"] and 0 < len(plan.changes) == changes["preview"].fixed
+    words = _labels(task, changes["preview"].count, len(flags), is_empty=plan.is_empty, is_fixed=is_fixed)
     more = {"task": task, "lost": task.lost(), "plan": plan, "problem": problem, "button": words, "tab": "moments"}
     more |= {"undone": task.undone() if plan.is_empty else None}
     more |= {"next": pages.came_from(request), "agent": _agent(task), "longest_note": LONGEST_NOTE}
@@ -180,10 +181,11 @@ class Labels:
     is_idle: bool  # no memory would change
 
 
-def _labels(task: Task, count: int, flags: int, *, is_empty: bool) -> Labels:
+def _labels(task: Task, count: int, flags: int, *, is_empty: bool, is_fixed: bool) -> Labels:
+    """Return the labels of the button of a plan that is empty, that is fixed (no memory has a choice), or neither."""
     if task.verb == "restore":
         text = ngettext("Restore %(count)s memory", "Restore %(count)s memories", count) % {"count": count}
-        none = _("Choose what to restore")
+        none = _("Nothing can be restored") if is_fixed else _("Choose what to restore")
         return Labels(text if count else none, none, _("Restore 1 memory"), _("Restore # memories"), True)
     text = ngettext("Undo changes in %(count)s memory", "Undo changes in %(count)s memories", count) % {"count": count}
     none, one, many = _("Choose what to undo"), _("Undo changes in 1 memory"), _("Undo changes in # memories")
@@ -193,6 +195,8 @@ def _labels(task: Task, count: int, flags: int, *, is_empty: bool) -> Labels:
         none = flag.capitalize()
     elif is_empty:
         none = _("Undo what is ticked")
+    elif is_fixed:
+        none = _("Nothing can be undone")
     return Labels(text if count else none, none, one, many, not flags)
 
 

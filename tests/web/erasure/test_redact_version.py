@@ -133,7 +133,10 @@ def test_no_page_says_that_a_redacted_version_moved_its_memory_or_changed_nothin
         assert "of None" not in html and "<ins>+0</ins>" not in html
     decide = reverse("decide", args=of_store)
     done = client.post(decide, {"version": third.pk, "decision": "revert", "next": "/review"}, follow=True)
-    assert "a text that is needed for this was removed permanently" in done.content.decode()
+    html = done.content.decode()
+    assert "a text that is needed for this was removed permanently" in html
+    assert "1 memory stays as it is in any case" in html and "Nothing can be undone" in html
+    assert "needs your choice" not in html and "Choose what to undo" not in html
     done = client.post(decide, {"version": second.pk, "decision": "approve", "earlier": "1"}, follow=True)
     assert "Approved version 2 of /a.md" in done.content.decode()
 

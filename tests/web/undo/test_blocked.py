@@ -52,6 +52,7 @@ def test_an_undo_leaves_out_what_the_rules_for_sensitive_text_forbid(
     html = page.content.decode()
     assert page.context["preview"].counts == {"created": 1, "modified": 0, "moved": 0, "deleted": 0}
     assert WHY in html and "This is not possible now." in html and "save again" not in html
+    assert "1 memory stays as it is in any case" in html and "need your choice" not in html
     assert curator.post(url, form_with(html, "digest")).status_code == 303
     assert paths(store) == ["/free.md"]
 
