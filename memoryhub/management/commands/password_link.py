@@ -33,7 +33,7 @@ class Command(HubCommand):
         if not sign_in.may_use_password(user):
             raise CommandError(f"{user.email} signs in at the identity provider, and may have no password.")
         by: dict[str, Any] = {"actor": Actor.system("password_link"), "door": Door.COMMAND, "at": timezone.now()}
-        _, token = people.invite(email=user.email, user=user, **by)
+        token = people.invite(email=user.email, user=user, **by)[1]
         days = people.INVITATION_LASTS.days
         self.stdout.write(f"{user.email} sets a new password with this link, which works once, for {days} days:")
         self.stdout.write(f"  {settings.MEMORYHUB_URL}/invitations/{token}")

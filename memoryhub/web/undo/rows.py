@@ -145,18 +145,22 @@ def preview(
     rows = [replace(row, rivals=rivals.get(row.change.memory, ())) for row in made]
     problems = [change for change in changes if change.problem]
     plain = [change for change in changes if not change.problem and not change.refused]
-    asked = [change for change in problems if len(change.choices) > 1]
     return Preview(
         rows[: len(shown)],
         rows[len(shown) :],
-        [c for c in problems[MOST_ASKED:] if len(c.choices) > 1],
+        [change for change in problems[MOST_ASKED:] if has_choice(change)],
         _counts(changes, given),
-        len(asked),
-        sum(len(change.choices) == 1 for change in changes),
+        sum(map(has_choice, problems)),
+        len(changes) - sum(map(has_choice, changes)),
         len(plain),
         given.count(plan),
         effects_of(plain),
     )
+
+
+def has_choice(change: Change) -> bool:
+    """Return whether a person can choose what happens to a memory."""
+    return len(change.choices) > 1
 
 
 def _counts(changes: Iterable[Change], given: Given) -> dict[str, int]:
