@@ -123,6 +123,16 @@ class Change:
     )
 
     @property
+    def is_plain(self) -> bool:
+        """Return whether the change has neither a problem nor a forbidden choice."""
+        return not self.problem and not self.refused
+
+    @property
+    def has_choice(self) -> bool:
+        """Return whether a person can choose what happens to the memory."""
+        return len(self.choices) > 1
+
+    @property
     def is_new(self) -> bool:
         """Return whether the memory does not exist yet. Then `memory` is a name that only this plan uses."""
         return not self.number

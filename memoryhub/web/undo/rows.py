@@ -129,38 +129,29 @@ def preview(
     """Return the rows of a plan with the current choices. If the URL asks for one diff, only that diff is computed.
 
     Only the first `most` changes (default: MOST_DIFFS) can have diffs. Changes with a problem or a forbidden choice
-    come first; up to MOST_ASKED of them can have diffs, even if that is more than `most`. With `in_hunks`, each
-    diff has the same hunks as a diff of the unmasked texts.
+    come first; up to MOST_ASKED of them can have diffs, even if that is more than `most`. With `in_hunks`, each diff
+    has the same hunks as one of the unmasked texts.
     """
     rivals = rivals_of(plan.changes)
-
-    def rank(change: Change) -> tuple[bool, bool, str, str]:
-        return not change.problem and not change.refused, change.memory not in rivals, change.path, change.memory
-
-    changes = sorted(plan.changes, key=rank)
-    shown = changes[: max(most or MOST_DIFFS, min(MOST_ASKED, sum(bool(c.problem or c.refused) for c in changes)))]
+    changes = sorted(plan.changes, key=lambda one: (one.is_plain, one.memory not in rivals, one.path, one.memory))
+    shown = changes[: max(most or MOST_DIFFS, min(MOST_ASKED, sum(not change.is_plain for change in changes)))]
     diffs = _Diffs(wanted, shown, store.pk, covers, in_hunks=in_hunks)
     entries = pages.entries(store, *(version.seq for change in shown for version in change.later[-MOST_LATER:]))
-    made = [_row(change, place, given, diffs, entries, words) for place, change in enumerate(changes)]
-    rows = [replace(row, rivals=rivals.get(row.change.memory, ())) for row in made]
+    rows = [_row(change, place, given, diffs, entries, words) for place, change in enumerate(changes)]
+    rows = [replace(row, rivals=rivals.get(row.change.memory, ())) for row in rows]
     problems = [change for change in changes if change.problem]
-    plain = [change for change in changes if not change.problem and not change.refused]
+    plain = [change for change in changes if change.is_plain]
     return Preview(
         rows[: len(shown)],
         rows[len(shown) :],
-        [change for change in problems[MOST_ASKED:] if has_choice(change)],
+        [change for change in problems[MOST_ASKED:] if change.has_choice],
         _counts(changes, given),
-        sum(map(has_choice, problems)),
-        len(changes) - sum(map(has_choice, changes)),
+        sum(change.has_choice for change in problems),
+        sum(not change.has_choice for change in changes),
         len(plain),
         given.count(plan),
         effects_of(plain),
     )
-
-
-def has_choice(change: Change) -> bool:
-    """Return whether a person can choose what happens to a memory."""
-    return len(change.choices) > 1
 
 
 def _counts(changes: Iterable[Change], given: Given) -> dict[str, int]:
@@ -182,7 +173,7 @@ def _row(change: Change, place: int, given: Given, diffs: "_Diffs", by_seq: dict
         before_diff,
         options(change, given, words) if is_asked else (),
         is_asked,
-        not change.problem and not change.refused and given.choice(change) == Choice.KEEP,
+        change.is_plain and given.choice(change) == Choice.KEEP,
         newest,
         change.more_later + max(0, len(change.later) - MOST_LATER),
         closed,

@@ -54,7 +54,7 @@ def _row(row: Row, words: _Words, may_apply: bool) -> str:
     change = row.change
     memory = escape(change.memory)
     box = ""
-    if may_apply and not change.problem and not change.refused:
+    if may_apply and change.is_plain:
         ticked = " checked" if row.left_out else ""
         effects = effects_of([change])
         field = f'<input type="checkbox" name="leave_out" value="{memory}" data-effects="{effects}"{ticked}>'
