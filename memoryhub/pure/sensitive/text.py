@@ -7,7 +7,7 @@ from math import inf
 from typing import Any, Generic, NamedTuple, TypeVar
 
 T = TypeVar("T")
-BETWEEN_PAUSES = 1_000
+BETWEEN_PAUSES = 500
 """The number of steps after which a search calls its `pause`, if it has one."""
 
 Place = tuple[int, int]
