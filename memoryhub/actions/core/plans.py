@@ -118,9 +118,8 @@ class Change:
     cut: tuple[str, ...] = ()  # in a proposal: ids of changes that later changes replaced in part
     refused: tuple[Choice, ...] = ()  # choices that `held` or `blocked` forbids
     held: Hold | None = None
-    blocked: ToolError | None = (
-        None  # why a rule for sensitive text, or a memory that `held` keeps in its place, forbids a choice
-    )
+    # why a rule for sensitive text, or a memory that must stay at a path that is needed, forbids a choice
+    blocked: ToolError | None = None
 
     @property
     def is_plain(self) -> bool:

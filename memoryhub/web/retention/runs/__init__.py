@@ -6,7 +6,7 @@ from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
-from django.utils.translation import gettext as _, ngettext
+from django.utils.translation import gettext as _, ngettext, ngettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
 from memoryhub.actions.core.audit import Act
@@ -122,35 +122,35 @@ def undo(request: Request, run: Run) -> HttpResponse:
     return see_other("run", run.pk)
 
 
+_TAKEN = ngettext_lazy(
+    "%(count)s stays in the trash, because something else is at its path now.",
+    "%(count)s stay in the trash, because something else is at their paths now.",
+    "count",
+)
+_GONE = ngettext_lazy(
+    "%(count)s stays in the trash, because its text was redacted.",
+    "%(count)s stay in the trash, because their texts were redacted.",
+    "count",
+)
+_HELD = ngettext_lazy(
+    "%(count)s stays in the trash, because a legal hold freezes it.",
+    "%(count)s stay in the trash, because legal holds freeze them.",
+    "count",
+)
+_BLOCKED = ngettext_lazy(
+    "%(count)s stays in the trash, because the rules for sensitive text do not allow it.",
+    "%(count)s stay in the trash, because the rules for sensitive text do not allow them.",
+    "count",
+)
+
+
 def _what_came_back(run: Run, done: Done) -> str:
     """Return the sentences about an undo: how many memories are back, and why others stay in the trash."""
     count = done.count
     said = ngettext("%(count)s memory is back.", "%(count)s memories are back.", count) % {"count": f"{count:,}"}
     back = rows.way_back(run)
-    if back.taken:
-        said += " " + ngettext(
-            "%(count)s stays in the trash, because something else is at its path now.",
-            "%(count)s stay in the trash, because something else is at their paths now.",
-            len(back.taken),
-        ) % {"count": len(back.taken)}
-    if back.gone:
-        said += " " + ngettext(
-            "%(count)s stays in the trash, because its text was redacted.",
-            "%(count)s stay in the trash, because their texts were redacted.",
-            back.gone,
-        ) % {"count": back.gone}
-    if back.held:
-        said += " " + ngettext(
-            "%(count)s stays in the trash, because a legal hold freezes it.",
-            "%(count)s stay in the trash, because legal holds freeze them.",
-            back.held,
-        ) % {"count": back.held}
-    if back.blocked:
-        said += " " + ngettext(
-            "%(count)s stays in the trash, because the rules for sensitive text do not allow it.",
-            "%(count)s stay in the trash, because the rules for sensitive text do not allow them.",
-            back.blocked,
-        ) % {"count": back.blocked}
+    stays = ((_TAKEN, len(back.taken)), (_GONE, back.gone), (_HELD, back.held), (_BLOCKED, back.blocked))
+    said = " ".join([said, *(str(words % {"count": number}) for words, number in stays if number)])
     if done.refused:
         said += " " + ngettext(
             "%(count)s stays in the trash: %(why)s", "%(count)s stay in the trash: %(why)s", len(done.refused)
