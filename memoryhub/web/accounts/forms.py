@@ -94,7 +94,11 @@ class LinkPasswordForm(NewPasswordForm):
         words = ngettext(
             "Remove the passkey of this account", "Remove the %(count)s passkeys of this account", len(names)
         )
-        kept = _("Whoever has one signs in without the password. Keep them only if you added all of them: %(names)s")
+        kept = ngettext(
+            "Whoever has it signs in without the password. Keep it only if you added it: %(names)s",
+            "Whoever has one signs in without the password. Keep them only if you added all of them: %(names)s",
+            len(names),
+        )
         self.fields["passkeys"].label = words % {"count": len(names)}
         self.fields["passkeys"].help_text = kept % {"names": ", ".join(names)}
 
