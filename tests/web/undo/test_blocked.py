@@ -66,6 +66,12 @@ def test_a_restore_to_a_moment_leaves_it_out_too(bad: Session, store: MemoryStor
     assert paths(store) == ["/free.md"]
 
 
+def test_a_restore_that_can_change_nothing_says_so(bad: Session, store: MemoryStore, curator: Client) -> None:
+    seq = MemoryVersion.objects.filter(store=store, operation="created").order_by("seq")[0].seq
+    html = curator.get(reverse("restore_moment", args=[store.id, seq])).content.decode()
+    assert "Nothing can be restored" in html and "1 memory stays as it is in any case" in html and WHY in html
+
+
 def test_the_trash_keeps_what_the_rules_for_sensitive_text_forbid(
     bad: Session, store: MemoryStore, curator: Client
 ) -> None:
